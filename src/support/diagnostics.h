@@ -21,10 +21,10 @@ enum class Severity : std::uint8_t { kNote, kWarning, kError };
 
 struct Diagnostic {
   Severity severity = Severity::kWarning;
-  std::string file;                         // input path, empty if none
-  std::string unit;                         // DW_AT_name of the CU, empty if none
-  std::optional<std::uint64_t> die_offset;  // in .debug_info of `file`
-  std::string text;                         // lower case, no full stop
+  std::string file = {};                         // input path, empty if none
+  std::string unit = {};                         // DW_AT_name of the CU, empty if none
+  std::optional<std::uint64_t> die_offset = {};  // in .debug_info of `file`
+  std::string text = {};                         // lower case, no full stop
 };
 
 // file: unit: DIE 0x1234: text

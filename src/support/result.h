@@ -27,10 +27,10 @@ enum class ErrorKind : std::uint8_t {
 
 struct [[nodiscard]] Error {
   ErrorKind kind = ErrorKind::kInput;
-  std::string text;
-  std::string file;                         // empty if not known
-  std::string unit;                         // name of the CU, empty if none
-  std::optional<std::uint64_t> die_offset;  // offset in .debug_info
+  std::string text = {};
+  std::string file = {};                         // empty if not known
+  std::string unit = {};                         // name of the CU, empty if none
+  std::optional<std::uint64_t> die_offset = {};  // offset in .debug_info
 
   Error&& at_file(std::string_view path) && {
     if (file.empty()) {

@@ -1,0 +1,365 @@
+#include "btf/write.h"
+
+#include <algorithm>
+#include <unordered_set>
+
+#include "btf/format.h"
+#include "btf/strings.h"
+#include "support/hash.h"
+
+namespace btfloom {
+
+namespace {
+
+struct HashOfHash128 {
+  std::size_t operator()(const Hash128& hash) const { return hash.low; }
+};
+
+class Writer {
+ public:
+  explicit Writer(const WriteInput& input) : input_(input), graph_(input.graph) {}
+
+  Result<WrittenBtf> run() {
+    number_types();
+    write_types();
+    for (const ChosenFunction& chosen : input_.functions) {
+      write_function(chosen);
+    }
+    TRY(write_datasecs());
+    return assemble();
+  }
+
+ private:
+  // --- numbers
+
+  // A type that only stands for another has no number of its own.
+  void number_types() {
+    const std::size_t count = graph_.types.size();
+    id_.resize(count);
+    auto extra = graph_.extras.begin();
+    for (std::uint32_t i = 0; i < count; ++i) {
+      for (; extra != graph_.extras.end() && extra->types_before == i; ++extra) {
+        count_extra(*extra);
+      }
+      if (graph_.stands_for[i] == i) {
+        id_[i] = ++next_id_;
+      }
+    }
+    for (std::uint32_t i = 0; i < count; ++i) {
+      id_[i] = id_[graph_.stands_for[i]];
+    }
+    next_id_ = 0;
+  }
+
+  void count_extra(const Extra& extra) {
+    next_id_ += extra.kind == Extra::Kind::kVariable
+                    ? 1 + graph_.variables[extra.index].tag_count
+                    : 1;
+  }
+
+  [[nodiscard]] std::uint32_t id(TypeRef type) const { return type == kVoid ? 0 : id_[type]; }
+
+  // --- records
+
+  void put(std::uint32_t word) {
+    const std::size_t at = types_.size();
+    types_.resize(at + sizeof word);
+    store(types_.data() + at, word, input_.order);
+  }
+
+  std::uint32_t put_header(const char* name, BtfKind kind, std::uint32_t count, bool kind_flag,
+                           std::uint32_t size_or_type) {
+    return put_header(strings_.add(name), kind, count, kind_flag, size_or_type);
+  }
+  std::uint32_t put_header(std::uint32_t name, BtfKind kind, std::uint32_t count, bool kind_flag,
+                           std::uint32_t size_or_type) {
+    put(name);
+    put(btf_info(kind, count, kind_flag));
+    put(size_or_type);
+    return ++next_id_;
+  }
+
+  void write_types() {
+    types_.reserve(graph_.types.size() * 24 + graph_.members.size() * 12);
+    auto extra = graph_.extras.begin();
+    for (std::uint32_t i = 0; i < graph_.types.size(); ++i) {
+      for (; extra != graph_.extras.end() && extra->types_before == i; ++extra) {
+        write_extra(*extra);
+      }
+      if (graph_.stands_for[i] == i) {
+        write_type(graph_.types[i]);
+      }
+    }
+    for (; extra != graph_.extras.end(); ++extra) {
+      write_extra(*extra);
+    }
+  }
+
+  void write_type(const Type& type) {
+    switch (type.kind) {
+      case Kind::kInt:
+        put_header(type.name, BtfKind::kInt, 0, false, type.size);
+        put(std::uint32_t{type.flags} << 24 | type.size * 8);
+        break;
+      case Kind::kFloat:
+        put_header(type.name, BtfKind::kFloat, 0, false, type.size);
+        break;
+      case Kind::kPointer:
+        put_header(type.name, BtfKind::kPtr, 0, false, id(type.target));
+        break;
+      case Kind::kConst:
+        put_header(type.name, BtfKind::kConst, 0, false, id(type.target));
+        break;
+      case Kind::kVolatile:
+        put_header(type.name, BtfKind::kVolatile, 0, false, id(type.target));
+        break;
+      case Kind::kRestrict:
+        put_header(type.name, BtfKind::kRestrict, 0, false, id(type.target));
+        break;
+      case Kind::kTypedef:
+        put_header(type.name, BtfKind::kTypedef, 0, false, id(type.target));
+        break;
+      case Kind::kTypeTag:
+        put_header(type.name, BtfKind::kTypeTag, 0, false, id(type.target));
+        break;
+      case Kind::kForward:
+        put_header(type.name, BtfKind::kFwd, 0, type.flags == kOfUnion, 0);
+        break;
+      case Kind::kOpaque:
+        put_header("", BtfKind::kStruct, 0, false, type.size);
+        break;
+      case Kind::kArray:
+        put_header(type.name, BtfKind::kArray, 0, false, 0);
+        put(id(type.target));
+        put(id(graph_.int_type));
+        put(type.size);
+        break;
+      case Kind::kStruct:
+      case Kind::kUnion:
+        write_members(type);
+        break;
+      case Kind::kEnum:
+      case Kind::kEnum64:
+        write_enumerators(type);
+        break;
+      case Kind::kFunctionProto:
+        prototypes_.emplace(
+            prototype_key(type.target, type.first, type.count),
+            write_prototype(type.target, type.first, type.count));
+        break;
+      case Kind::kAlias:
+        break;
+    }
+  }
+
+  void write_members(const Type& type) {
+    const bool has_bitfields = (type.flags & kHasBitfields) != 0;
+    put_header(type.name, type.kind == Kind::kStruct ? BtfKind::kStruct : BtfKind::kUnion,
+               type.count, has_bitfields, type.size);
+    for (std::uint32_t i = 0; i < type.count; ++i) {
+      const Member& member = graph_.members[type.first + i];
+      put(strings_.add(member.name));
+      put(id(member.type));
+      put(has_bitfields ? member.bitfield_size << 24 | member.bit_offset : member.bit_offset);
+    }
+  }
+
+  void write_enumerators(const Type& type) {
+    const bool is_wide = type.kind == Kind::kEnum64;
+    put_header(type.name, is_wide ? BtfKind::kEnum64 : BtfKind::kEnum, type.count,
+               type.flags == kSignedValues, type.size);
+    for (std::uint32_t i = 0; i < type.count; ++i) {
+      const Enumerator& enumerator = graph_.enumerators[type.first + i];
+      const auto value = static_cast<std::uint64_t>(enumerator.value);
+      put(strings_.add(enumerator.name));
+      put(static_cast<std::uint32_t>(value));
+      if (is_wide) {
+        put(static_cast<std::uint32_t>(value >> 32));
+      }
+    }
+  }
+
+  Hash128 prototype_key(TypeRef result, std::uint32_t first, std::uint32_t count) {
+    key_.clear();
+    key_.push_back(id(result));
+    for (std::uint32_t i = 0; i < count; ++i) {
+      const Parameter& parameter = graph_.parameters[first + i];
+      key_.push_back(strings_.add(parameter.name));
+      key_.push_back(id(parameter.type));
+    }
+    return hash_bytes(key_.data(), key_.size() * sizeof key_[0]);
+  }
+
+  std::uint32_t write_prototype(TypeRef result, std::uint32_t first, std::uint32_t count) {
+    const std::uint32_t own_id = put_header("", BtfKind::kFuncProto, count, false, id(result));
+    for (std::uint32_t i = 0; i < count; ++i) {
+      const Parameter& parameter = graph_.parameters[first + i];
+      put(strings_.add(parameter.name));
+      put(id(parameter.type));
+    }
+    return own_id;
+  }
+
+  void write_decl_tag(const char* value, std::uint32_t target, std::int32_t component) {
+    put_header(value, BtfKind::kDeclTag, 0, false, target);
+    put(static_cast<std::uint32_t>(component));
+  }
+
+  void write_extra(const Extra& extra) {
+    if (extra.kind == Extra::Kind::kTypeTag) {
+      const DeclTag& tag = graph_.type_tags[extra.index];
+      write_decl_tag(tag.value, id(tag.target), tag.component);
+      return;
+    }
+    const Variable& variable = graph_.variables[extra.index];
+    const std::uint32_t own_id =
+        put_header(variable.name, BtfKind::kVar, 0, false, id(variable.type));
+    put(variable.is_external ? 1 : 0);  // BTF_VAR_GLOBAL_ALLOCATED, BTF_VAR_STATIC
+    for (std::uint32_t i = 0; i < variable.tag_count; ++i) {
+      const DeclTag& tag = graph_.variable_tags[variable.first_tag + i];
+      write_decl_tag(tag.value, own_id, tag.component);
+    }
+    variables_.push_back({variable.section, variable.offset, variable.size, own_id});
+  }
+
+  // --- functions
+
+  void write_function(const ChosenFunction& chosen) {
+    const Function& function = graph_.functions[chosen.function];
+    const Hash128 key = prototype_key(function.return_type, function.first_parameter,
+                                      function.parameter_count);
+    auto prototype = prototypes_.find(key);
+    if (prototype == prototypes_.end()) {
+      const std::uint32_t own_id = write_prototype(
+          function.return_type, function.first_parameter, function.parameter_count);
+      prototype = prototypes_.emplace(key, own_id).first;
+    }
+    const std::uint32_t name = strings_.add(chosen.name);
+    // Two files may hold the same function; functions come sorted by name.
+    if (name != last_name_) {
+      funcs_of_name_.clear();
+      last_name_ = name;
+    }
+    for (const NamedFunction& known : funcs_of_name_) {
+      if (known.prototype == prototype->second) {
+        return;
+      }
+    }
+    const std::uint32_t own_id =
+        put_header(name, BtfKind::kFunc, 0, false, prototype->second);
+    funcs_of_name_.push_back({prototype->second});
+    ++function_count_;
+    write_function_tags(function, own_id);
+  }
+
+  void write_function_tags(const Function& function, std::uint32_t own_id) {
+    std::vector<DeclTag> tags(
+        graph_.function_tags.begin() + function.first_tag,
+        graph_.function_tags.begin() + function.first_tag + function.tag_count);
+    const auto kfunc = input_.kfuncs.find(function.symbol);
+    if (kfunc != input_.kfuncs.end() && input_.decl_tags) {
+      tags.push_back({.value = "bpf_kfunc"});
+      if ((kfunc->second & kKfuncFast) != 0) {
+        tags.push_back({.value = "bpf_fastcall"});
+      }
+    }
+    for (std::size_t i = 0; i < tags.size(); ++i) {
+      const bool is_known =
+          std::any_of(tags.begin(), tags.begin() + static_cast<std::ptrdiff_t>(i),
+                      [&](const DeclTag& other) {
+                        return other.component == tags[i].component &&
+                               std::string_view(other.value) == tags[i].value;
+                      });
+      if (!is_known) {
+        write_decl_tag(tags[i].value, own_id, tags[i].component);
+      }
+    }
+  }
+
+  // --- sections of variables
+
+  Result<> write_datasecs() {
+    std::stable_sort(variables_.begin(), variables_.end(),
+                     [](const WrittenVariable& a, const WrittenVariable& b) {
+                       return a.section != b.section ? a.section < b.section
+                                                     : a.offset < b.offset;
+                     });
+    for (std::size_t first = 0; first < variables_.size();) {
+      std::size_t last = first + 1;
+      while (last < variables_.size() && variables_[last].section == variables_[first].section) {
+        ++last;
+      }
+      const VariableSection& section = input_.sections[variables_[first].section];
+      if (last - first > kBtfMaxCount) {
+        return Error{.kind = ErrorKind::kInput,
+                     .text = "section " + std::string(section.name) +
+                             " holds more than 65,535 variables, more than a DATASEC can list; "
+                             "encode without the features var and global_var"};
+      }
+      const std::uint32_t size = variables_[last - 1].offset + variables_[last - 1].size;
+      put_header(strings_.add(section.name), BtfKind::kDatasec,
+                 static_cast<std::uint32_t>(last - first), false, size);
+      for (; first < last; ++first) {
+        put(variables_[first].id);
+        put(variables_[first].offset);
+        put(variables_[first].size);
+      }
+    }
+    return {};
+  }
+
+  // --- the whole
+
+  Result<WrittenBtf> assemble() {
+    const Bytes strings = strings_.bytes();
+    if (types_.size() + strings.size() > 0xffffffff - kBtfHeaderSize) {
+      return Error{.kind = ErrorKind::kInput, .text = "the BTF would be larger than 4 GiB"};
+    }
+    WrittenBtf result;
+    result.types = next_id_;
+    result.functions = function_count_;
+    result.variables = static_cast<std::uint32_t>(variables_.size());
+    result.bytes.resize(kBtfHeaderSize + types_.size() + strings.size());
+    std::byte* at = result.bytes.data();
+    store(at, kBtfMagic, input_.order);
+    store(at + 2, kBtfVersion, input_.order);
+    store(at + 3, std::uint8_t{0}, input_.order);
+    store(at + 4, kBtfHeaderSize, input_.order);
+    store(at + 8, std::uint32_t{0}, input_.order);
+    store(at + 12, static_cast<std::uint32_t>(types_.size()), input_.order);
+    store(at + 16, static_cast<std::uint32_t>(types_.size()), input_.order);
+    store(at + 20, static_cast<std::uint32_t>(strings.size()), input_.order);
+    std::copy(types_.begin(), types_.end(), at + kBtfHeaderSize);
+    std::copy(strings.begin(), strings.end(), at + kBtfHeaderSize + types_.size());
+    return result;
+  }
+
+  struct WrittenVariable {
+    std::uint32_t section;
+    std::uint32_t offset;
+    std::uint32_t size;
+    std::uint32_t id;
+  };
+  struct NamedFunction {
+    std::uint32_t prototype;
+  };
+
+  const WriteInput& input_;
+  const Graph& graph_;
+  std::vector<std::uint32_t> id_;
+  std::uint32_t next_id_ = 0;
+  std::vector<std::byte> types_;
+  StringSection strings_;
+  std::vector<std::uint32_t> key_;
+  std::unordered_map<Hash128, std::uint32_t, HashOfHash128> prototypes_;
+  std::vector<WrittenVariable> variables_;
+  std::vector<NamedFunction> funcs_of_name_;
+  std::uint32_t last_name_ = 0;
+  std::uint32_t function_count_ = 0;
+};
+
+}  // namespace
+
+Result<WrittenBtf> write_btf(const WriteInput& input) { return Writer(input).run(); }
+
+}  // namespace btfloom

@@ -1,0 +1,43 @@
+// write_btf(): the graph becomes the bytes of a BTF. Numbers follow from the order of the graph alone.
+//
+// Order of the records: types of the units with their tags and variables, functions by name (each with its prototype if
+// that is new, and its tags), then one DATASEC per section, by section index. Format: Documentation/bpf/btf.rst.
+// Thread-safe (pure).
+#pragma once
+
+#include <cstdint>
+#include <unordered_map>
+#include <vector>
+
+#include "btf/functions.h"
+#include "support/bytes.h"
+#include "support/result.h"
+#include "types/graph.h"
+#include "types/variable_sections.h"
+
+namespace btfloom {
+
+// What the kernel's BTF_SET8 macros say of a function: it is a kfunc, with these flags. Key: index in FunctionSymbols.
+using Kfuncs = std::unordered_map<std::uint32_t, std::uint32_t>;
+inline constexpr std::uint32_t kKfuncFast = 1U << 12;  // KF_FASTCALL of include/linux/btf.h
+
+struct WriteInput {
+  const Graph& graph;
+  const std::vector<ChosenFunction>& functions;
+  const VariableSections& sections;
+  const Kfuncs& kfuncs;
+  bool decl_tags = true;
+  ByteOrder order = ByteOrder::little;
+};
+
+struct WrittenBtf {
+  std::vector<std::byte> bytes;
+  std::uint32_t types = 0;
+  std::uint32_t functions = 0;
+  std::uint32_t variables = 0;
+};
+
+// Errors: kInput if the result would not fit into BTF's 32-bit offsets or a section holds more than 65,535 variables.
+Result<WrittenBtf> write_btf(const WriteInput& input);
+
+}  // namespace btfloom

@@ -1,0 +1,144 @@
+// Shape: a 128-bit hash of a type's whole content; equal shapes are equal types.
+//
+// In C every cycle of types passes through a named struct, union or enum (a tag), so a reference to a tag counts by
+// kind and name only, and any other reference by the shape of its target. Whether the name means the same type
+// everywhere is not decided here but in merge.h (contested names). The element index of arrays is no part of a
+// shape: there is one for the whole output.
+//
+//   Shapes shapes;
+//   ShapeScratch scratch;
+//   compute_shapes(fragment, scratch, shapes);
+//   shapes.content[i]    // identifies type i
+//   shapes.link[i]       // what a reference to type i counts as
+//
+// Depends on content alone: not on the unit, the position, the machine or the byte order of the host's pointers.
+// Thread-safe as long as scratch and shapes belong to the caller.
+#pragma once
+
+#include <cstring>
+#include <vector>
+
+#include "support/hash.h"
+#include "types/fragment.h"
+#include "types/references.h"
+
+namespace btfloom {
+
+struct Shapes {
+  std::vector<Hash128> content;
+  std::vector<Hash128> link;
+};
+
+// Bytes to be hashed, gathered in one buffer that keeps its memory.
+class HashInput {
+ public:
+  void clear() { size_ = 0; }
+  void add(std::uint64_t word) {
+    reserve(sizeof word);
+    std::memcpy(bytes_.data() + size_, &word, sizeof word);
+    size_ += sizeof word;
+  }
+  void add(const Hash128& hash) {
+    add(hash.low);
+    add(hash.high);
+  }
+  // With its terminating NUL, so that two texts in a row cannot be mistaken for another pair.
+  void add_text(const char* text) {
+    const std::size_t length = std::strlen(text) + 1;
+    reserve(length);
+    std::memcpy(bytes_.data() + size_, text, length);
+    size_ += length;
+  }
+  [[nodiscard]] Hash128 hash() const { return hash_bytes(bytes_.data(), size_); }
+
+ private:
+  void reserve(std::size_t more) {
+    if (size_ + more > bytes_.size()) {
+      bytes_.resize((size_ + more) * 2 + 256);
+    }
+  }
+  std::vector<std::byte> bytes_;
+  std::size_t size_ = 0;
+};
+
+struct ShapeScratch {
+  HashInput input;
+  std::vector<std::uint8_t> state;
+  std::vector<TypeRef> stack;
+};
+
+// What a reference to void counts as.
+inline constexpr Hash128 kVoidLink{0, 1};
+
+// A struct, union or enum with a name, declared or defined: references to it are cut at the name.
+inline bool is_tag(const Type& type) {
+  return (is_struct_or_union(type.kind) || is_enum(type.kind) || type.kind == Kind::kForward) &&
+         *type.name != '\0';
+}
+
+// A tag that says what is in it. An enum without enumerators is only declared (btf_dedup of libbpf).
+inline bool is_definition(const Type& type) {
+  return is_tag(type) && type.kind != Kind::kForward && !(is_enum(type.kind) && type.count == 0);
+}
+
+enum class TagClass : std::uint8_t { kStruct = 1, kUnion = 2, kEnum = 3 };
+TagClass tag_class(const Type& type);  // precondition: is_tag(type)
+
+// What a reference to the tag of that class and name counts as.
+Hash128 tag_link(TagClass tag, const char* name, HashInput& input);
+
+// Gathers the content of `type` in `input`; `link_of(reference)` says what a reference counts as.
+template <typename Parts, typename LinkOf>
+void gather_content(const Parts& parts, const Type& type, LinkOf&& link_of, HashInput& input) {
+  input.clear();
+  input.add(static_cast<std::uint64_t>(type.kind) | std::uint64_t{type.flags} << 8 |
+            std::uint64_t{type.size} << 16);
+  input.add(type.count);
+  input.add_text(type.name);
+  switch (type.kind) {
+    case Kind::kStruct:
+    case Kind::kUnion:
+      for (std::uint32_t i = 0; i < type.count; ++i) {
+        const Member& member = parts.members[type.first + i];
+        input.add(std::uint64_t{member.bit_offset} | std::uint64_t{member.bitfield_size} << 32);
+        input.add(link_of(member.type));
+        input.add_text(member.name);
+      }
+      break;
+    case Kind::kEnum:
+    case Kind::kEnum64:
+      for (std::uint32_t i = 0; i < type.count; ++i) {
+        const Enumerator& enumerator = parts.enumerators[type.first + i];
+        input.add(static_cast<std::uint64_t>(enumerator.value));
+        input.add_text(enumerator.name);
+      }
+      break;
+    case Kind::kFunctionProto:
+      input.add(link_of(type.target));
+      for (std::uint32_t i = 0; i < type.count; ++i) {
+        const Parameter& parameter = parts.parameters[type.first + i];
+        input.add(link_of(parameter.type));
+        input.add_text(parameter.name);
+      }
+      break;
+    case Kind::kPointer:
+    case Kind::kConst:
+    case Kind::kVolatile:
+    case Kind::kRestrict:
+    case Kind::kTypedef:
+    case Kind::kTypeTag:
+    case Kind::kArray:
+    case Kind::kAlias:
+      input.add(link_of(type.target));
+      break;
+    case Kind::kInt:
+    case Kind::kFloat:
+    case Kind::kForward:
+    case Kind::kOpaque:
+      break;
+  }
+}
+
+void compute_shapes(const Fragment& fragment, ShapeScratch& scratch, Shapes& shapes);
+
+}  // namespace btfloom
