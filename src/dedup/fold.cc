@@ -1,5 +1,7 @@
 #include "dedup/fold.h"
 
+#include "dedup/forward.h"
+
 namespace btfloom {
 
 namespace {
@@ -32,21 +34,23 @@ Hash128 function_key(const Fragment& fragment, const Shapes& shapes, const Funct
 
 void fold(const Table& table, ShapeScratch& scratch, Folded& folded) {
   const Fragment& fragment = folded.fragment;
-  compute_shapes(fragment, scratch, folded.shapes);
+  compute_shapes(
+      fragment, [&](const Hash128& link) { return table.find(bound_key(link)).exists(); }, scratch,
+      folded.shapes);
   const std::vector<Hash128>& content = folded.shapes.content;
   folded.node_of.resize(content.size());
   for (std::size_t i = 0; i < content.size(); ++i) {
     if (i + kAhead < content.size()) {
       table.prefetch(content[i + kAhead]);
     }
-    folded.node_of[i] = table.find(content[i]);
+    folded.node_of[i] = find_node(table, content[i], folded.shapes.flavour[i]);
   }
   folded.new_functions.clear();
   folded.function_keys.clear();
   for (std::uint32_t i = 0; i < fragment.functions.size(); ++i) {
     const Hash128 key =
         function_key(fragment, folded.shapes, fragment.functions[i], scratch.input);
-    if (table.find(key) == Table::kAbsent) {
+    if (!table.find(key).exists()) {
       folded.new_functions.push_back(i);
       folded.function_keys.push_back(key);
     }

@@ -1,5 +1,8 @@
 #include "dedup/merge.h"
 
+#include <algorithm>
+#include <map>
+
 #include "dedup/deep_shape.h"
 #include "types/references.h"
 
@@ -92,31 +95,73 @@ void Merger::set_apart(Folded& folded) {
   }
 }
 
-TypeRef Merger::add_node(const Type& type, const Hash128& content) {
-  const auto node = static_cast<TypeRef>(graph_.types.size());
-  table_.insert(content, node);
+TypeRef Merger::add_node(const Type& type) {
   graph_.types.push_back(type);
-  return node;
+  return static_cast<TypeRef>(graph_.types.size() - 1);
 }
 
 void Merger::add_types(Folded& folded) {
   const Fragment& fragment = folded.fragment;
   new_types_.clear();
+  pairs_.clear();
   for (std::uint32_t i = 0; i < fragment.types.size(); ++i) {
     if (folded.node_of[i] != kUnknownNode) {
       continue;
     }
     const Hash128& content = folded.shapes.content[i];
-    TypeRef node = table_.find(content);
-    if (node == Table::kAbsent) {
-      node = add_node(fragment.types[i], content);
-      note_definition(fragment.types[i], node);
-      new_types_.push_back(i);
+    const std::uint64_t flavour = folded.shapes.flavour[i];
+    folded.node_of[i] = find_node(table_, content, flavour);
+    if (folded.node_of[i] != kUnknownNode) {
+      continue;
     }
-    folded.node_of[i] = node;
+    if (const Table::Entry known = table_.find(content); known.exists()) {
+      add_other_flavour(folded, i, known.value);
+      continue;
+    }
+    folded.node_of[i] = add_node(fragment.types[i]);
+    table_.insert(content, {folded.node_of[i], flavour});
+    note_definition(fragment.types[i], folded.node_of[i]);
+    new_types_.push_back(i);
   }
   for (const std::uint32_t type : new_types_) {
     add_parts(folded, folded.node_of[type]);
+  }
+  settle_pairs(folded);
+}
+
+// The type has the content of the node `main`, but uses declared tags where that uses definitions, or the other way
+// round. A struct, union or typedef is the same type all the same, and so pairs declaration and definition. Anything
+// else may turn out to be one of its own, and gets a node until finish().
+void Merger::add_other_flavour(Folded& folded, std::uint32_t type, TypeRef main) {
+  const Type& record = folded.fragment.types[type];
+  const Hash128 key =
+      flavour_key(folded.shapes.content[type], folded.shapes.flavour[type]);
+  const bool pairs = is_struct_or_union(record.kind) || record.kind == Kind::kTypedef;
+  folded.node_of[type] = pairs ? main : add_node(record);
+  if (!pairs) {
+    new_types_.push_back(type);
+  }
+  table_.insert(key, {folded.node_of[type], 0});
+  pairs_.push_back({.type = type, .node = main, .is_same = pairs});
+}
+
+// Compares the pairs that the unit brought, now that all its nodes are complete.
+void Merger::settle_pairs(const Folded& folded) {
+  for (const Pair& pair : pairs_) {
+    Twin twin{.node = folded.node_of[pair.type], .main = pair.node, .declared = {}};
+    for_each_declared_difference(
+        folded, graph_, pair, [&](const Hash128& link, TypeRef definition) {
+          Tag& tag = tags_[link];
+          if (!pair.is_same) {
+            twin.declared.push_back(link);
+          } else if (tag.bound == kVoid) {
+            tag.bound = definition;
+            table_.insert(bound_key(link), {definition, 0});
+          }
+        });
+    if (!pair.is_same) {
+      twins_.push_back(std::move(twin));
+    }
   }
 }
 
@@ -172,8 +217,11 @@ void Merger::add_int(const Folded& folded) {
     const Type type{.name = "int", .size = 4, .kind = Kind::kInt, .flags = kIntSigned};
     gather_content(graph_, type, [](TypeRef) { return kVoidLink; }, input_);
     const Hash128 content = input_.hash();
-    const TypeRef known = table_.find(content);
-    graph_.int_type = known != Table::kAbsent ? known : add_node(type, content);
+    graph_.int_type = table_.find(content).value;
+    if (graph_.int_type == Table::kAbsent) {
+      graph_.int_type = add_node(type);
+      table_.insert(content, {graph_.int_type, 0});
+    }
   }
 }
 
@@ -213,11 +261,12 @@ void Merger::add_functions(const Folded& folded) {
   const Fragment& fragment = folded.fragment;
   const auto node = [&](TypeRef type) { return type == kVoid ? kVoid : folded.node_of[type]; };
   for (std::size_t k = 0; k < folded.new_functions.size(); ++k) {
-    if (table_.find(folded.function_keys[k]) != Table::kAbsent) {
+    if (table_.find(folded.function_keys[k]).exists()) {
       continue;
     }
     Function function = fragment.functions[folded.new_functions[k]];
-    table_.insert(folded.function_keys[k], static_cast<std::uint32_t>(graph_.functions.size()));
+    table_.insert(folded.function_keys[k],
+                  {static_cast<std::uint32_t>(graph_.functions.size()), 0});
     const auto first_tag = fragment.function_tags.begin() + function.first_tag;
     const std::uint32_t first_parameter = function.first_parameter;
     function.return_type = node(function.return_type);
@@ -233,24 +282,62 @@ void Merger::add_functions(const Folded& folded) {
   }
 }
 
-// A declared struct or union stands for the only definition of its name; a declared enum for the last one.
+// The node that a declared tag stands for, kVoid if that cannot be told.
+TypeRef Merger::definition_of(const Type& declared) {
+  const TagClass own_class = tag_class(declared);
+  const Tag own = tags_[tag_link(own_class, declared.name, input_)];
+  if (own_class == TagClass::kEnum) {
+    return own.last;
+  }
+  if (own.bound != kVoid) {
+    return own.bound;
+  }
+  const TagClass other_class =
+      own_class == TagClass::kStruct ? TagClass::kUnion : TagClass::kStruct;
+  const Tag& other = tags_[tag_link(other_class, declared.name, input_)];
+  return own.definitions == 1 && other.definitions == 0 ? own.first : kVoid;
+}
+
 void Merger::bind_forwards() {
   graph_.stands_for.resize(graph_.types.size());
   for (std::uint32_t i = 0; i < graph_.types.size(); ++i) {
     const Type& type = graph_.types[i];
     graph_.stands_for[i] = i;
-    if (!is_tag(type) || is_definition(type)) {
+    if (is_tag(type) && !is_definition(type)) {
+      const TypeRef definition = definition_of(type);
+      graph_.stands_for[i] = definition != kVoid ? definition : i;
+      if (definition == kVoid) {
+        still_declared_.insert(tag_link(tag_class(type), type.name, input_));
+      }
+    }
+  }
+}
+
+// A twin whose declared tags all stand for their definitions is its main node; those that differ from it in the
+// same tags are one.
+void Merger::fold_twins() {
+  std::map<std::pair<TypeRef, std::vector<std::pair<std::uint64_t, std::uint64_t>>>, TypeRef> first;
+  for (const Twin& twin : twins_) {
+    std::vector<std::pair<std::uint64_t, std::uint64_t>> left;
+    for (const Hash128& link : twin.declared) {
+      if (still_declared_.contains(link)) {
+        left.emplace_back(link.high, link.low);
+      }
+    }
+    std::sort(left.begin(), left.end());
+    left.erase(std::unique(left.begin(), left.end()), left.end());
+    if (left.empty()) {
+      graph_.stands_for[twin.node] = twin.main;
       continue;
     }
-    const Tag& own = tags_[tag_link(tag_class(type), type.name, input_)];
-    if (own.definitions != 0) {
-      graph_.stands_for[i] = is_enum(type.kind) ? own.last : own.first;
-    }
+    graph_.stands_for[twin.node] =
+        first.emplace(std::pair(twin.main, std::move(left)), twin.node).first->second;
   }
 }
 
 Graph Merger::finish() {
   bind_forwards();
+  fold_twins();
   return std::move(graph_);
 }
 

@@ -21,6 +21,7 @@
 #include <vector>
 
 #include "dedup/fold.h"
+#include "dedup/forward.h"
 #include "dedup/table.h"
 #include "types/graph.h"
 
@@ -47,7 +48,15 @@ class Merger {
     bool has_primary = false;
     TypeRef first = kVoid;          // node of the first definition
     TypeRef last = kVoid;           // node of the last one
+    TypeRef bound = kVoid;          // node that a declaration stands for, if a pair decided that
     std::uint32_t definitions = 0;  // different ones
+  };
+
+  // A prototype, pointer, ... that differs from its main node in declared tags only.
+  struct Twin {
+    TypeRef node = kVoid;
+    TypeRef main = kVoid;
+    std::vector<Hash128> declared;  // links of the tags that are declared in one and defined in the other
   };
 
   std::vector<TypeRef> find_contested(const Folded& folded);
@@ -58,13 +67,17 @@ class Merger {
   }
   void add_types(Folded& folded);
   void add_parts(const Folded& folded, TypeRef node);
-  TypeRef add_node(const Type& type, const Hash128& content);
+  TypeRef add_node(const Type& type);
   void note_definition(const Type& type, TypeRef node);
   void add_int(const Folded& folded);
   void add_tags(const Folded& folded);
   void add_variables(const Folded& folded);
   void add_functions(const Folded& folded);
+  void add_other_flavour(Folded& folded, std::uint32_t type, TypeRef main);
+  void settle_pairs(const Folded& folded);
   void bind_forwards();
+  [[nodiscard]] TypeRef definition_of(const Type& declared);
+  void fold_twins();
 
   Table& table_;
   Graph graph_;
@@ -73,6 +86,9 @@ class Merger {
   std::unordered_set<Hash128, HashOfHash128> decl_tags_;
   std::vector<Hash128> new_primaries_;      // given by the unit that is being added
   std::vector<std::uint32_t> new_types_;    // of that unit, in order
+  std::vector<Pair> pairs_;                 // of that unit: same content, other flavour
+  std::vector<Twin> twins_;
+  std::unordered_set<Hash128, HashOfHash128> still_declared_;  // links of tags; known in finish()
   std::vector<std::uint8_t> is_apart_;      // by type of that unit; empty: none
 };
 

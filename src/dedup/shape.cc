@@ -16,18 +16,24 @@ enum State : std::uint8_t { kNew, kOpen, kDone, kLeftOver };
 
 class ShapeWalk {
  public:
+  using IsBound = FunctionRef<bool(const Hash128& link)>;
+
   ShapeWalk(const Fragment& fragment, ShapeScratch& scratch, Shapes& shapes)
       : fragment_(fragment), scratch_(scratch), shapes_(shapes) {}
 
-  bool run() {
+  bool run(IsBound is_bound) {
     const std::size_t count = fragment_.types.size();
     scratch_.state.assign(count, kNew);
     shapes_.content.resize(count);
     shapes_.link.resize(count);
+    shapes_.flavour.assign(count, 0);
     for (std::size_t i = 0; i < count; ++i) {
       const Type& type = fragment_.types[i];
       if (is_tag(type)) {
         shapes_.link[i] = tag_link(tag_class(type), type.name, scratch_.input);
+      }
+      if (type.kind == Kind::kForward && !is_bound(shapes_.link[i])) {
+        shapes_.flavour[i] = shapes_.link[i].low | 1;
       }
     }
     for (std::size_t i = 0; i < count; ++i) {
@@ -71,10 +77,20 @@ class ShapeWalk {
   void finish(TypeRef index) {
     const Type& type = fragment_.types[index];
     bool is_known = true;
+    std::uint64_t flavour = shapes_.flavour[index];
     for_each_reference(fragment_, type, [&](TypeRef target) {
-      is_known = is_known && (target == kVoid || is_tag(fragment_.types[target]) ||
-                              scratch_.state[target] == kDone);
+      if (target == kVoid) {
+        return;
+      }
+      const Type& referred = fragment_.types[target];
+      if (!is_tag(referred)) {
+        is_known = is_known && scratch_.state[target] == kDone;
+        flavour += shapes_.flavour[target];
+      } else if (referred.kind == Kind::kForward) {
+        flavour += shapes_.flavour[target];
+      }
     });
+    shapes_.flavour[index] = flavour;
     if (!is_known) {
       scratch_.state[index] = kLeftOver;
       has_left_over_ = true;
@@ -115,8 +131,9 @@ Hash128 tag_link(TagClass tag, const char* name, HashInput& input) {
   return input.hash();
 }
 
-void compute_shapes(const Fragment& fragment, ShapeScratch& scratch, Shapes& shapes) {
-  if (!ShapeWalk(fragment, scratch, shapes).run()) {
+void compute_shapes(const Fragment& fragment, FunctionRef<bool(const Hash128& link)> is_bound,
+                    ShapeScratch& scratch, Shapes& shapes) {
+  if (!ShapeWalk(fragment, scratch, shapes).run(is_bound)) {
     return;
   }
   std::vector<TypeRef> left_over;

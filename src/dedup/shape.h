@@ -18,6 +18,7 @@
 #include <cstring>
 #include <vector>
 
+#include "support/function_ref.h"
 #include "support/hash.h"
 #include "types/fragment.h"
 #include "types/references.h"
@@ -27,6 +28,8 @@ namespace btfloom {
 struct Shapes {
   std::vector<Hash128> content;
   std::vector<Hash128> link;
+  // Which declared tags the type uses where another unit may use definitions; 0: none. See forward.h.
+  std::vector<std::uint64_t> flavour;
 };
 
 // Bytes to be hashed, gathered in one buffer that keeps its memory.
@@ -139,6 +142,8 @@ void gather_content(const Parts& parts, const Type& type, LinkOf&& link_of, Hash
   }
 }
 
-void compute_shapes(const Fragment& fragment, ShapeScratch& scratch, Shapes& shapes);
+// `is_bound(link)` says that a declared struct or union is known to stand for its definition (forward.h).
+void compute_shapes(const Fragment& fragment, FunctionRef<bool(const Hash128& link)> is_bound,
+                    ShapeScratch& scratch, Shapes& shapes);
 
 }  // namespace btfloom

@@ -9,23 +9,24 @@ Table::Table(std::size_t expected) : array_(nullptr) {
   array_.store(arrays_.back().get(), std::memory_order_release);
 }
 
-void Table::place(Array& array, std::uint64_t key, std::uint64_t high, std::uint32_t value) {
+void Table::place(Array& array, std::uint64_t key, std::uint64_t high,
+                  const Entry& entry) {
   std::size_t at = key & array.mask;
   // relaxed: the only writer reads what it wrote itself
   while (array.slots[at].low.load(std::memory_order_relaxed) != 0) {
     at = (at + 1) & array.mask;
   }
   array.slots[at].high = high;
-  array.slots[at].value = value;
+  array.slots[at].entry = entry;
   // release: pairs with the acquire in find()
   array.slots[at].low.store(key, std::memory_order_release);
 }
 
-void Table::insert(const Hash128& hash, std::uint32_t value) {
+void Table::insert(const Hash128& hash, const Entry& entry) {
   if ((size_ + 1) * 2 > arrays_.back()->mask + 1) {
     grow();
   }
-  place(*arrays_.back(), key_of(hash), hash.high, value);
+  place(*arrays_.back(), key_of(hash), hash.high, entry);
   ++size_;
 }
 
@@ -37,7 +38,7 @@ void Table::grow() {
     // relaxed: the only writer reads what it wrote itself
     const std::uint64_t low = slot.low.load(std::memory_order_relaxed);
     if (low != 0) {
-      place(*larger, low, slot.high, slot.value);
+      place(*larger, low, slot.high, slot.entry);
     }
   }
   arrays_.push_back(std::move(larger));

@@ -1,7 +1,7 @@
 // Table: what is already merged, by hash. One writer, many readers, insert only, no locks.
 //
-//   table.insert(hash, value);            // the merger, and nobody else
-//   const std::uint32_t value = table.find(hash);   // any worker, at any time; kAbsent if not there (yet)
+//   table.insert(hash, {value, flavour});           // the merger, and nobody else
+//   const Table::Entry entry = table.find(hash);    // any worker, at any time; value kAbsent if not there (yet)
 //
 // The merger runs under the baton, so there is one writer at a time, and whatever hands the baton on orders the
 // writers. Workers ask the table only "do I know that this is merged already?". Since a worker drops a type only when
@@ -28,9 +28,15 @@ class Table {
  public:
   static constexpr std::uint32_t kAbsent = 0xffffffff;
 
+  struct Entry {
+    std::uint32_t value = kAbsent;
+    std::uint64_t flavour = 0;  // see forward.h
+    [[nodiscard]] bool exists() const { return value != kAbsent; }
+  };
+
   explicit Table(std::size_t expected = 1 << 16);
 
-  [[nodiscard]] std::uint32_t find(const Hash128& hash) const {
+  [[nodiscard]] Entry find(const Hash128& hash) const {
     // acquire: pairs with the release in grow()
     const Array* array = array_.load(std::memory_order_acquire);
     const std::uint64_t key = key_of(hash);
@@ -39,10 +45,10 @@ class Table {
       // acquire: pairs with the release in place()
       const std::uint64_t low = slot.low.load(std::memory_order_acquire);
       if (low == 0) {
-        return kAbsent;
+        return {};
       }
       if (low == key && slot.high == hash.high) {
-        return slot.value;
+        return slot.entry;
       }
     }
   }
@@ -55,14 +61,14 @@ class Table {
   }
 
   // Precondition: only the merger calls it; the hash is not in the table.
-  void insert(const Hash128& hash, std::uint32_t value);
+  void insert(const Hash128& hash, const Entry& entry);
   [[nodiscard]] std::size_t size() const { return size_; }
 
  private:
   struct Slot {
     std::atomic<std::uint64_t> low{0};  // 0: free
     std::uint64_t high = 0;
-    std::uint32_t value = 0;
+    Entry entry;
   };
   struct Array {
     explicit Array(std::size_t capacity)
@@ -73,7 +79,7 @@ class Table {
 
   // A hash whose low word is 0 would look like a free slot.
   static std::uint64_t key_of(const Hash128& hash) { return hash.low != 0 ? hash.low : 1; }
-  static void place(Array& array, std::uint64_t key, std::uint64_t high, std::uint32_t value);
+  static void place(Array& array, std::uint64_t key, std::uint64_t high, const Entry& entry);
   void grow();
 
   std::atomic<const Array*> array_;              // shared: see memory orders above

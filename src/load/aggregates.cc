@@ -210,8 +210,11 @@ void UnitLoader::load_enumeration() {
 }
 
 bool UnitLoader::is_signed_type(DieRef type) const {
+  if (type == kVoid || !context_.enum64) {
+    return false;
+  }
   Die die;
-  if (type == kVoid || !context_.enum64 || !peek(type, die) || die.tag != DW_TAG_base_type) {
+  if (!peek(type, die) || die.tag != DW_TAG_base_type) {
     return false;
   }
   const std::uint64_t encoding = die.constant(Attribute::kEncoding);

@@ -108,8 +108,11 @@ void UnitLoader::load_decl_tag(std::int32_t component) {
 }
 
 void UnitLoader::load_gnu_decl_tags(DieRef first, std::int32_t component) {
+  if (first == kVoid || !context_.decl_tags) {
+    return;
+  }
   Die annotation;
-  for (unsigned i = 0; context_.decl_tags && i < kMaxChain && peek(first, annotation); ++i) {
+  for (unsigned i = 0; i < kMaxChain && peek(first, annotation); ++i) {
     if (is_annotation(annotation) && kDeclTagName == annotation.name()) {
       scratch_.tag_stack.push_back(
           {.value = tag_value(annotation), .target = 0, .component = component});
