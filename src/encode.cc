@@ -1,11 +1,11 @@
 #include "encode.h"
 
+#include <elf.h>
+
+#include <atomic>
 #include <chrono>
 #include <memory>
-#include <unordered_set>
 #include <utility>
-
-#include <elf.h>
 
 #include "btf/functions.h"
 #include "btf/write.h"
@@ -224,15 +224,20 @@ Result<> load_and_merge(const EncodeOptions& options, const Inputs& inputs, Slot
   for (std::uint32_t file = 0; file < inputs.files.size(); ++file) {
     contexts.push_back(load_context(inputs, file, options.features));
   }
+  std::atomic<bool> is_cancelled{false};
   const InOrderOptions order{.count = inputs.units.size(),
                              .window = window,
-                             .cancel = options.cancel,
+                             .cancel = &is_cancelled,
                              .hook = options.schedule_hook,
                              .hook_context = options.schedule_hook_context,
                              .peak_workers = &result.peak_workers};
   return in_order(
       slots, order,
       [&](std::size_t i, unsigned worker) -> Result<> {
+        // relaxed, both: nothing but the wish to stop is passed on
+        if (options.cancel != nullptr && __atomic_load_n(options.cancel, __ATOMIC_RELAXED) != 0) {
+          is_cancelled.store(true, std::memory_order_relaxed);
+        }
         const auto& [file, unit] = inputs.units[i];
         WindowSlot& slot = slots_of_window[i % window];
         slot.loaded = load_unit(*unit, contexts[file], scratch[worker].load, slot.folded.fragment);

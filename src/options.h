@@ -1,7 +1,6 @@
 // What a caller may ask of encode(): plain data, parsed at the edge (plugin/), const afterwards.
 #pragma once
 
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -43,7 +42,8 @@ struct EncodeOptions {
   std::vector<std::uint16_t> exclude_languages;  // DW_LANG_* codes of units to leave out
   bool keep_going = false;                     // write although a unit was broken (the status still tells)
   bool write_empty = false;                    // a split BTF without types is written too
-  const std::atomic<bool>* cancel = nullptr;
+  // Another thread may set it to anything but 0: the run then ends soon with kCancelled.
+  const volatile int* cancel = nullptr;
   std::function<void(std::size_t done, std::size_t total)> progress;
   // Test build option: called around every stage of every unit (jobs/pool.h). Null in production.
   void (*schedule_hook)(void* context, int stage, std::size_t index) = nullptr;

@@ -58,7 +58,7 @@ class DeepShapes {
       const Hash128 deep = deep_[representative_[i]];
       shapes_.content[selected_[i]] = deep;
       if (counts_through(selected_[i])) {
-        shapes_.link[selected_[i]] = deep;
+        shapes_.link[selected_[i]].hash = deep;
       }
     }
   }
@@ -79,7 +79,7 @@ class DeepShapes {
           if (counts_through(target)) {
             return inner(slot_[target]);
           }
-          return target == kVoid ? kVoidLink : shapes_.link[target];
+          return target == kVoid ? kVoidLink : shapes_.link[target].hash;
         },
         input_);
     return input_.hash();
@@ -209,7 +209,7 @@ class DeepShapes {
       colours.push_back(colour_[slot]);
     }
     std::sort(colours.begin(), colours.end(), is_less);
-    input_.clear();
+    input_.start(16 + colours.size() * 16);
     input_.add(rounds);
     input_.add(colours.size());
     for (const Hash128& colour : colours) {
@@ -217,7 +217,7 @@ class DeepShapes {
     }
     const Hash128 digest = input_.hash();
     for (const std::uint32_t slot : component) {
-      input_.clear();
+      input_.start(40);
       input_.add(0xfe00);  // no plain content starts with such a kind
       input_.add(colour_[slot]);
       input_.add(digest);

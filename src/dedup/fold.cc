@@ -13,8 +13,8 @@ constexpr std::size_t kAhead = 8;
 
 Hash128 function_key(const Fragment& fragment, const Shapes& shapes, const Function& function,
                      HashInput& input) {
-  const auto link = [&](TypeRef type) { return type == kVoid ? kVoidLink : shapes.link[type]; };
-  input.clear();
+  const auto link = [&](TypeRef type) { return type == kVoid ? kVoidLink : shapes.link[type].hash; };
+  input.start(32 + function.parameter_count * std::size_t{16} + function.tag_count * std::size_t{8});
   input.add(0xfd00U | function.flags);  // no type starts with such a kind
   input.add(function.symbol);
   input.add(function.address);

@@ -41,7 +41,7 @@ class Comparison {
     }
     const bool is_declared = ours.kind == Kind::kForward;
     if (is_declared != (theirs.kind == Kind::kForward)) {
-      f_(folded_.shapes.link[target], is_declared ? node : folded_.node_of[target]);
+      f_(folded_.shapes.link[target].hash, is_declared ? node : folded_.node_of[target]);
     }
   }
 

@@ -41,11 +41,11 @@ std::vector<TypeRef> Merger::find_contested(const Folded& folded) {
     if (folded.node_of[i] != kUnknownNode || !is_definition(fragment.types[i]) || is_apart(i)) {
       continue;
     }
-    Tag& tag = tags_[folded.shapes.link[i]];
+    Tag& tag = tags_[folded.shapes.link[i].hash];
     if (!tag.has_primary) {
       tag.has_primary = true;
       tag.primary = folded.shapes.content[i];
-      new_primaries_.push_back(folded.shapes.link[i]);
+      new_primaries_.push_back(folded.shapes.link[i].hash);
     } else if (tag.primary != folded.shapes.content[i]) {
       contested.push_back(i);
     }
@@ -229,7 +229,7 @@ void Merger::add_tags(const Folded& folded) {
   for (const DeclTag& tag : folded.fragment.type_tags) {
     DeclTag merged = tag;
     merged.target = folded.node_of[tag.target];
-    input_.clear();
+    input_.start(16);
     input_.add(merged.target);
     input_.add(static_cast<std::uint64_t>(merged.component));
     input_.add_text(merged.value);

@@ -7,67 +7,43 @@
 //
 //   Shapes shapes;
 //   ShapeScratch scratch;
-//   compute_shapes(fragment, scratch, shapes);
+//   compute_shapes(fragment, is_bound, scratch, shapes);
 //   shapes.content[i]    // identifies type i
-//   shapes.link[i]       // what a reference to type i counts as
+//   shapes.link[i].hash  // what a reference to type i counts as
 //
 // Depends on content alone: not on the unit, the position, the machine or the byte order of the host's pointers.
 // Thread-safe as long as scratch and shapes belong to the caller.
 #pragma once
 
-#include <cstring>
 #include <vector>
 
+#include "dedup/hash_input.h"
 #include "support/function_ref.h"
-#include "support/hash.h"
 #include "types/fragment.h"
 #include "types/references.h"
 
 namespace btfloom {
 
+// What a reference to a type counts as.
+struct Link {
+  Hash128 hash;  // {0, 0} while it is not known
+  // Declared tags that a referring type reaches through it; see forward.h.
+  std::uint64_t flavour = 0;
+
+  [[nodiscard]] bool is_known() const { return hash.low != 0 || hash.high != 0; }
+};
+
 struct Shapes {
   std::vector<Hash128> content;
-  std::vector<Hash128> link;
+  std::vector<Link> link;
   // Which declared tags the type uses where another unit may use definitions; 0: none. See forward.h.
   std::vector<std::uint64_t> flavour;
 };
 
-// Bytes to be hashed, gathered in one buffer that keeps its memory.
-class HashInput {
- public:
-  void clear() { size_ = 0; }
-  void add(std::uint64_t word) {
-    reserve(sizeof word);
-    std::memcpy(bytes_.data() + size_, &word, sizeof word);
-    size_ += sizeof word;
-  }
-  void add(const Hash128& hash) {
-    add(hash.low);
-    add(hash.high);
-  }
-  // With its terminating NUL, so that two texts in a row cannot be mistaken for another pair.
-  void add_text(const char* text) {
-    const std::size_t length = std::strlen(text) + 1;
-    reserve(length);
-    std::memcpy(bytes_.data() + size_, text, length);
-    size_ += length;
-  }
-  [[nodiscard]] Hash128 hash() const { return hash_bytes(bytes_.data(), size_); }
-
- private:
-  void reserve(std::size_t more) {
-    if (size_ + more > bytes_.size()) {
-      bytes_.resize((size_ + more) * 2 + 256);
-    }
-  }
-  std::vector<std::byte> bytes_;
-  std::size_t size_ = 0;
-};
-
 struct ShapeScratch {
   HashInput input;
-  std::vector<std::uint8_t> state;
   std::vector<TypeRef> stack;
+  std::vector<std::uint8_t> is_open;
 };
 
 // What a reference to void counts as.
@@ -93,7 +69,8 @@ Hash128 tag_link(TagClass tag, const char* name, HashInput& input);
 // Gathers the content of `type` in `input`; `link_of(reference)` says what a reference counts as.
 template <typename Parts, typename LinkOf>
 void gather_content(const Parts& parts, const Type& type, LinkOf&& link_of, HashInput& input) {
-  input.clear();
+  // Two fixed words, and at most five for every part besides its name.
+  input.start(16 + (std::size_t{type.count} + 1) * 24);
   input.add(static_cast<std::uint64_t>(type.kind) | std::uint64_t{type.flags} << 8 |
             std::uint64_t{type.size} << 16);
   input.add(type.count);

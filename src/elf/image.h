@@ -22,7 +22,7 @@
 namespace btfloom {
 
 struct ElfSection {
-  std::string_view name;
+  std::string_view name = {};
   std::uint32_t index = 0;
   std::uint32_t type = 0;          // SHT_*
   std::uint64_t flags = 0;         // SHF_*
@@ -37,7 +37,7 @@ struct ElfSection {
 
 // One entry of .symtab in symbol table order.
 struct ElfSymbol {
-  std::string_view name;
+  std::string_view name = {};
   std::uint64_t value = 0;         // st_value as stored (section-relative in ET_REL)
   std::uint64_t size = 0;
   std::uint32_t section = 0;       // real section index (SHN_XINDEX resolved); SHN_* kept for reserved ones
@@ -79,6 +79,10 @@ class ElfImage {
 
  private:
   ElfImage() = default;
+  Result<> read_sections(void* handle);  // an Elf* of libelf
+  void lay_out();
+  [[nodiscard]] ElfSymbol read_symbol64(const std::byte* record) const;
+  [[nodiscard]] ElfSymbol read_symbol32(const std::byte* record) const;
   // const after open()
   std::string path_;
   MappedFile file_;

@@ -1,0 +1,35 @@
+// What both commands share: diagnostics on stderr, progress on a terminal, languages, exit codes. Uses the C ABI only.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "plugin/btfloom.h"
+
+namespace btfloom {
+
+struct Request {
+  std::string program;  // for messages
+  std::vector<std::string> inputs;
+  std::string output;  // empty: in place
+  std::uint64_t features = BTFLOOM_FEATURES_DEFAULT;
+  std::vector<std::uint16_t> exclude_languages;
+  unsigned jobs = 0;  // 0: not said
+  bool keep_going = false;
+  bool is_verbose = false;  // notes too
+  bool show_statistics = false;
+  bool use_jobserver = true;
+};
+
+// A line on stderr: "btfloom: error: ...".
+void say(const std::string& program, const char* severity, const std::string& text);
+
+// The codes of a comma-separated list of languages; false, and `unknown` set, for a name that is not known.
+bool parse_languages(const std::string& list, std::vector<std::uint16_t>& codes,
+                     std::string& unknown);
+
+// Runs the encoder, with signals handled, and tells the user what happened. Returns an enum btfloom_status.
+int run_encode(const Request& request);
+
+}  // namespace btfloom

@@ -1,0 +1,220 @@
+#include "elf/embed.h"
+
+#include <elf.h>
+
+#include <algorithm>
+
+namespace btfloom {
+
+namespace {
+
+// Offsets of what is patched, in Elf32_Ehdr, Elf64_Ehdr, Elf32_Shdr and Elf64_Shdr (gABI).
+struct Layout {
+  std::size_t word;
+  std::size_t e_shoff, e_shentsize, e_shnum, e_shstrndx;
+  std::size_t header_size;
+  std::size_t sh_name, sh_type, sh_flags, sh_addr, sh_offset, sh_size, sh_link, sh_info,
+      sh_addralign, sh_entsize;
+};
+constexpr Layout kLayout32 = {4, 32, 46, 48, 50, 40, 0, 4, 8, 12, 16, 20, 24, 28, 32, 36};
+constexpr Layout kLayout64 = {8, 40, 58, 60, 62, 64, 0, 4, 8, 16, 24, 32, 40, 44, 48, 56};
+
+class Embedding {
+ public:
+  explicit Embedding(const ElfImage& image)
+      : image_(image),
+        layout_(image.is_64_bit() ? kLayout64 : kLayout32),
+        order_(image.byte_order()) {}
+
+  Result<std::vector<std::byte>> run(const std::vector<NewSection>& sections) {
+    const Bytes file = image_.bytes();
+    TRY(find_tables());
+    bytes_.assign(file.begin(), file.end());
+    headers_.assign(file.begin() + static_cast<std::ptrdiff_t>(table_offset_),
+                    file.begin() + static_cast<std::ptrdiff_t>(table_offset_ + table_size()));
+    for (const NewSection& section : sections) {
+      const ElfSection* old = image_.find(section.name);
+      if (old != nullptr && (old->flags & SHF_ALLOC) != 0) {
+        TRY(overwrite_loaded(*old, section));
+      } else {
+        moving_.push_back(section);
+      }
+    }
+    if (!moving_.empty()) {
+      cut_tail();
+      append();
+    }
+    return std::move(bytes_);
+  }
+
+ private:
+  [[nodiscard]] std::size_t table_size() const { return count_ * layout_.header_size; }
+
+  std::uint64_t get(const std::byte* at, std::size_t bytes) const {
+    return bytes == 2   ? load<std::uint16_t>(at, order_)
+           : bytes == 4 ? load<std::uint32_t>(at, order_)
+                        : load<std::uint64_t>(at, order_);
+  }
+  void put(std::byte* at, std::size_t bytes, std::uint64_t value) const {
+    if (bytes == 2) {
+      store(at, static_cast<std::uint16_t>(value), order_);
+    } else if (bytes == 4) {
+      store(at, static_cast<std::uint32_t>(value), order_);
+    } else {
+      store(at, value, order_);
+    }
+  }
+  std::byte* header(std::size_t index) { return headers_.data() + index * layout_.header_size; }
+
+  Result<> find_tables() {
+    const Bytes file = image_.bytes();
+    table_offset_ = get(file.data() + layout_.e_shoff, layout_.word);
+    count_ = image_.sections().size();
+    if (count_ == 0 || table_offset_ > file.size() ||
+        file.size() - table_offset_ < table_size()) {
+      return Error{.kind = ErrorKind::kInput,
+                   .text = "the file has no section header table to add a section to; "
+                           "write a detached BTF instead",
+                   .file = image_.path()};
+    }
+    names_index_ = get(file.data() + layout_.e_shstrndx, 2);
+    if (names_index_ == SHN_XINDEX) {
+      names_index_ = image_.sections()[0].link;
+    }
+    if (names_index_ >= count_) {
+      return Error{.kind = ErrorKind::kInput,
+                   .text = "the file has no section names; write a detached BTF instead",
+                   .file = image_.path()};
+    }
+    return {};
+  }
+
+  // In its old place; what is left over there becomes zeros.
+  Result<> overwrite_loaded(const ElfSection& old, const NewSection& section) {
+    if (old.type == SHT_NOBITS || section.contents.size() > old.size) {
+      return Error{.kind = ErrorKind::kInput,
+                   .text = "section " + std::string(section.name) + " is loaded into memory and has " +
+                           std::to_string(old.size) + " bytes, but " +
+                           std::to_string(section.contents.size()) +
+                           " are needed; link the file without it, or write a detached BTF",
+                   .file = image_.path()};
+    }
+    const auto start = bytes_.begin() + static_cast<std::ptrdiff_t>(old.offset);
+    std::fill(start, start + static_cast<std::ptrdiff_t>(old.size), std::byte{0});
+    std::copy(section.contents.begin(), section.contents.end(), start);
+    put(bytes_.data() + table_offset_ + old.index * layout_.header_size + layout_.sh_size,
+        layout_.word, section.contents.size());
+    put(header(old.index) + layout_.sh_size, layout_.word, section.contents.size());
+    return {};
+  }
+
+  [[nodiscard]] bool is_replaced(const ElfSection& section) const {
+    return std::any_of(moving_.begin(), moving_.end(),
+                       [&](const NewSection& s) { return s.name == section.name; });
+  }
+
+  // The end of everything that stays: headers, program headers and all other sections. The section header table, the
+  // section names and the replaced sections are written anew behind it.
+  void cut_tail() {
+    std::uint64_t end = image_.is_64_bit() ? sizeof(Elf64_Ehdr) : sizeof(Elf32_Ehdr);
+    const std::byte* file = image_.bytes().data();
+    const bool is64 = image_.is_64_bit();
+    const std::uint64_t program_offset = get(file + (is64 ? 32 : 28), layout_.word);
+    const std::uint64_t program_entry = get(file + (is64 ? 54 : 42), 2);
+    std::uint64_t program_count = get(file + (is64 ? 56 : 44), 2);
+    if (program_count == PN_XNUM) {
+      program_count = image_.sections()[0].info;
+    }
+    for (std::uint64_t i = 0; i < program_count; ++i) {
+      const std::uint64_t at = program_offset + i * program_entry;
+      if (at > bytes_.size() || bytes_.size() - at < program_entry) {
+        break;
+      }
+      const std::uint64_t offset = get(file + at + (is64 ? 8 : 4), layout_.word);
+      const std::uint64_t size = get(file + at + (is64 ? 32 : 16), layout_.word);
+      end = std::max(end, std::min<std::uint64_t>(offset + size, bytes_.size()));
+    }
+    end = std::max(end, std::min<std::uint64_t>(program_offset + program_count * program_entry,
+                                                bytes_.size()));
+    for (const ElfSection& section : image_.sections()) {
+      if (section.type != SHT_NOBITS && section.type != SHT_NULL &&
+          section.index != names_index_ && !is_replaced(section)) {
+        end = std::max(end, section.offset + section.size);
+      }
+    }
+    bytes_.resize(end);
+  }
+
+  void align(std::uint64_t alignment) {
+    alignment = std::max<std::uint64_t>(alignment, 1);
+    bytes_.resize((bytes_.size() + alignment - 1) / alignment * alignment);
+  }
+
+  void append() {
+    const Bytes old_names = image_.raw(image_.sections()[names_index_]);
+    std::vector<std::byte> names(old_names.begin(), old_names.end());
+    for (const NewSection& section : moving_) {
+      align(section.alignment);
+      std::byte* record = header_of(section, names);
+      put(record + layout_.sh_type, 4, SHT_PROGBITS);
+      put(record + layout_.sh_flags, layout_.word, 0);
+      put(record + layout_.sh_addr, layout_.word, 0);
+      put(record + layout_.sh_offset, layout_.word, bytes_.size());
+      put(record + layout_.sh_size, layout_.word, section.contents.size());
+      put(record + layout_.sh_link, 4, 0);
+      put(record + layout_.sh_info, 4, 0);
+      put(record + layout_.sh_addralign, layout_.word, section.alignment);
+      put(record + layout_.sh_entsize, layout_.word, 0);
+      bytes_.insert(bytes_.end(), section.contents.begin(), section.contents.end());
+    }
+    put(header(names_index_) + layout_.sh_offset, layout_.word, bytes_.size());
+    put(header(names_index_) + layout_.sh_size, layout_.word, names.size());
+    bytes_.insert(bytes_.end(), names.begin(), names.end());
+    align(layout_.word);
+    write_header_table();
+  }
+
+  // The section's header: its old one, or a new one at the end of the table.
+  std::byte* header_of(const NewSection& section, std::vector<std::byte>& names) {
+    if (const ElfSection* old = image_.find(section.name); old != nullptr) {
+      return header(old->index);
+    }
+    const std::size_t name = names.size();
+    const Bytes text = as_bytes_of(section.name);
+    names.insert(names.end(), text.begin(), text.end());
+    names.push_back(std::byte{0});
+    ++count_;
+    headers_.resize(table_size());
+    put(header(count_ - 1) + layout_.sh_name, 4, name);
+    return header(count_ - 1);
+  }
+
+  void write_header_table() {
+    put(bytes_.data() + layout_.e_shoff, layout_.word, bytes_.size());
+    // Counts that do not fit into 16 bits stand in section 0.
+    if (count_ >= SHN_LORESERVE) {
+      put(header(0) + layout_.sh_size, layout_.word, count_);
+    }
+    put(bytes_.data() + layout_.e_shnum, 2, count_ >= SHN_LORESERVE ? 0 : count_);
+    bytes_.insert(bytes_.end(), headers_.begin(), headers_.end());
+  }
+
+  const ElfImage& image_;
+  const Layout& layout_;
+  ByteOrder order_;
+  std::vector<std::byte> bytes_;    // of the new file
+  std::vector<std::byte> headers_;  // its section header table
+  std::vector<NewSection> moving_;
+  std::uint64_t table_offset_ = 0;  // of the old table
+  std::size_t count_ = 0;           // sections
+  std::size_t names_index_ = 0;     // of the section names
+};
+
+}  // namespace
+
+Result<std::vector<std::byte>> embed_sections(const ElfImage& image,
+                                              const std::vector<NewSection>& sections) {
+  return Embedding(image).run(sections);
+}
+
+}  // namespace btfloom
