@@ -11,10 +11,6 @@ namespace btfloom {
 
 namespace {
 
-struct HashOfHash128 {
-  std::size_t operator()(const Hash128& hash) const { return hash.low; }
-};
-
 class Writer {
  public:
   explicit Writer(const WriteInput& input) : input_(input), graph_(input.graph) {}

@@ -29,10 +29,6 @@ namespace {
 
 constexpr std::uint32_t kUnselected = 0xffffffff;
 
-struct HashOfHash {
-  std::size_t operator()(const Hash128& hash) const { return hash.low; }
-};
-
 bool is_less(const Hash128& a, const Hash128& b) {
   return a.high != b.high ? a.high < b.high : a.low < b.low;
 }
@@ -90,7 +86,7 @@ class DeepShapes {
   std::size_t refine(const std::vector<std::uint32_t>& slots, Inner&& inner) {
     std::size_t classes = 0;
     std::vector<Hash128> next(slots.size());
-    std::unordered_map<Hash128, std::uint32_t, HashOfHash> seen;
+    std::unordered_map<Hash128, std::uint32_t, HashOfHash128> seen;
     for (std::size_t round = 0;; ++round) {
       seen.clear();
       for (std::size_t k = 0; k < slots.size(); ++k) {
@@ -114,7 +110,7 @@ class DeepShapes {
       all[i] = i;
     }
     refine(all, [&](std::uint32_t target) { return colour_[target]; });
-    std::unordered_map<Hash128, std::uint32_t, HashOfHash> first;
+    std::unordered_map<Hash128, std::uint32_t, HashOfHash128> first;
     representative_.resize(selected_.size());
     for (std::uint32_t i = 0; i < selected_.size(); ++i) {
       representative_[i] = first.emplace(colour_[i], i).first->second;

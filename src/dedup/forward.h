@@ -11,8 +11,8 @@
 //   btf__dedup of libbpf.
 // Otherwise the declaration stays, and a pointer to it is another type than a pointer to a definition.
 //
-// Flavour. To notice pairs, each type has a flavour besides its shape: a sum over the declared tags that it reaches
-// without passing a definition, 0 in the usual case. A type whose shape is known with another flavour is looked at by the
+// Flavour. To notice pairs, each type has a flavour besides its shape: a hash of the declared tags that it reaches
+// without passing a definition, and where, 0 if there are none. A type whose shape is known with another flavour is looked at by the
 // merger, once per flavour. A tag that is bound counts as 0 from then on, so flavours die out quickly. What a worker sees of that
 // depends on timing; it only makes the merger look more often than it must.
 //
@@ -39,11 +39,10 @@ inline std::uint32_t find_node(const Table& table, const Hash128& content, std::
   return table.find(flavour_key(content, flavour)).value;
 }
 
-// A type of a unit and the node of the same content.
+// A type of a unit and the node of the same content and another flavour.
 struct Pair {
   std::uint32_t type = 0;
   TypeRef node = kVoid;
-  bool is_same = false;  // one type whatever the tags turn out to be
 };
 
 // Calls f(link, definition) for each tag that one of the pair uses declared and the other defined; `definition` is

@@ -1,8 +1,5 @@
 #include "dedup/merge.h"
 
-#include <algorithm>
-#include <map>
-
 #include "dedup/deep_shape.h"
 #include "types/references.h"
 
@@ -84,6 +81,7 @@ void Merger::set_apart(Folded& folded) {
       folded.node_of[i] = kUnknownNode;
     }
   }
+  plain_content_ = folded.shapes.content;
   compute_deep_shapes(folded.fragment, selected, TagReferences::kThrough, folded.shapes);
   // Prototypes count by the shapes of their types, so every function is looked at again.
   folded.new_functions.clear();
@@ -121,6 +119,9 @@ void Merger::add_types(Folded& folded) {
     folded.node_of[i] = add_node(fragment.types[i]);
     table_.insert(content, {folded.node_of[i], flavour});
     note_definition(fragment.types[i], folded.node_of[i]);
+    if (is_apart(i)) {
+      look_alikes_[plain_content_[i]].push_back(folded.node_of[i]);
+    }
     new_types_.push_back(i);
   }
   for (const std::uint32_t type : new_types_) {
@@ -137,31 +138,29 @@ void Merger::add_other_flavour(Folded& folded, std::uint32_t type, TypeRef main)
   const Hash128 key =
       flavour_key(folded.shapes.content[type], folded.shapes.flavour[type]);
   const bool pairs = is_struct_or_union(record.kind) || record.kind == Kind::kTypedef;
-  folded.node_of[type] = pairs ? main : add_node(record);
-  if (!pairs) {
+  if (pairs) {
+    folded.node_of[type] = main;
+    pairs_.push_back({.type = type, .node = main});
+  } else {
+    folded.node_of[type] = add_node(record);
     new_types_.push_back(type);
+    look_alikes_[is_apart(type) ? plain_content_[type] : folded.shapes.content[type]].push_back(
+        folded.node_of[type]);
   }
   table_.insert(key, {folded.node_of[type], 0});
-  pairs_.push_back({.type = type, .node = main, .is_same = pairs});
 }
 
-// Compares the pairs that the unit brought, now that all its nodes are complete.
+// Looks at the pairs that the unit brought, now that all its nodes are complete.
 void Merger::settle_pairs(const Folded& folded) {
   for (const Pair& pair : pairs_) {
-    Twin twin{.node = folded.node_of[pair.type], .main = pair.node, .declared = {}};
-    for_each_declared_difference(
-        folded, graph_, pair, [&](const Hash128& link, TypeRef definition) {
-          Tag& tag = tags_[link];
-          if (!pair.is_same) {
-            twin.declared.push_back(link);
-          } else if (tag.bound == kVoid) {
-            tag.bound = definition;
-            table_.insert(bound_key(link), {definition, 0});
-          }
-        });
-    if (!pair.is_same) {
-      twins_.push_back(std::move(twin));
-    }
+    for_each_declared_difference(folded, graph_, pair,
+                                 [&](const Hash128& link, TypeRef definition) {
+                                   Tag& tag = tags_[link];
+                                   if (tag.bound == kVoid) {
+                                     tag.bound = definition;
+                                     table_.insert(bound_key(link), {definition, 0});
+                                   }
+                                 });
   }
 }
 
@@ -195,14 +194,9 @@ void Merger::add_parts(const Folded& folded, TypeRef node) {
 }
 
 void Merger::note_definition(const Type& type, TypeRef node) {
-  if (!is_definition(type)) {
-    return;
+  if (is_definition(type)) {
+    definitions_.push_back({tag_link(tag_class(type), type.name, input_), node});
   }
-  Tag& tag = tags_[tag_link(tag_class(type), type.name, input_)];
-  if (tag.definitions++ == 0) {
-    tag.first = node;
-  }
-  tag.last = node;
 }
 
 // The index type of every array: the first "int" that the units bring, or one of our own, behind the types of the
@@ -282,62 +276,14 @@ void Merger::add_functions(const Folded& folded) {
   }
 }
 
-// The node that a declared tag stands for, kVoid if that cannot be told.
-TypeRef Merger::definition_of(const Type& declared) {
-  const TagClass own_class = tag_class(declared);
-  const Tag own = tags_[tag_link(own_class, declared.name, input_)];
-  if (own_class == TagClass::kEnum) {
-    return own.last;
-  }
-  if (own.bound != kVoid) {
-    return own.bound;
-  }
-  const TagClass other_class =
-      own_class == TagClass::kStruct ? TagClass::kUnion : TagClass::kStruct;
-  const Tag& other = tags_[tag_link(other_class, declared.name, input_)];
-  return own.definitions == 1 && other.definitions == 0 ? own.first : kVoid;
-}
-
-void Merger::bind_forwards() {
-  graph_.stands_for.resize(graph_.types.size());
-  for (std::uint32_t i = 0; i < graph_.types.size(); ++i) {
-    const Type& type = graph_.types[i];
-    graph_.stands_for[i] = i;
-    if (is_tag(type) && !is_definition(type)) {
-      const TypeRef definition = definition_of(type);
-      graph_.stands_for[i] = definition != kVoid ? definition : i;
-      if (definition == kVoid) {
-        still_declared_.insert(tag_link(tag_class(type), type.name, input_));
-      }
-    }
-  }
-}
-
-// A twin whose declared tags all stand for their definitions is its main node; those that differ from it in the
-// same tags are one.
-void Merger::fold_twins() {
-  std::map<std::pair<TypeRef, std::vector<std::pair<std::uint64_t, std::uint64_t>>>, TypeRef> first;
-  for (const Twin& twin : twins_) {
-    std::vector<std::pair<std::uint64_t, std::uint64_t>> left;
-    for (const Hash128& link : twin.declared) {
-      if (still_declared_.contains(link)) {
-        left.emplace_back(link.high, link.low);
-      }
-    }
-    std::sort(left.begin(), left.end());
-    left.erase(std::unique(left.begin(), left.end()), left.end());
-    if (left.empty()) {
-      graph_.stands_for[twin.node] = twin.main;
-      continue;
-    }
-    graph_.stands_for[twin.node] =
-        first.emplace(std::pair(twin.main, std::move(left)), twin.node).first->second;
-  }
-}
-
 Graph Merger::finish() {
-  bind_forwards();
-  fold_twins();
+  for (auto& [content, nodes] : look_alikes_) {
+    if (const Table::Entry plain = table_.find(content); plain.exists()) {
+      nodes.push_back(plain.value);
+    }
+  }
+  settle(definitions_, look_alikes_, [&](const Hash128& link) { return tags_[link].bound; },
+         graph_);
   return std::move(graph_);
 }
 

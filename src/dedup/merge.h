@@ -11,7 +11,8 @@
 // the unit that reaches it are set apart: they get deep shapes (deep_shape.h) instead. Units that see the primary
 // definition, or none, need no second look.
 //
-// Forward declarations. A declared tag stands for its definition if exactly one exists. See forward.h.
+// Forward declarations. A declared tag stands for its definition if exactly one exists. See forward.h. What that makes
+// equal after all is folded in the end. See settle.h.
 //
 // Not thread-safe: whoever holds the baton owns the merger.
 #pragma once
@@ -22,14 +23,11 @@
 
 #include "dedup/fold.h"
 #include "dedup/forward.h"
+#include "dedup/settle.h"
 #include "dedup/table.h"
 #include "types/graph.h"
 
 namespace btfloom {
-
-struct HashOfHash128 {
-  std::size_t operator()(const Hash128& hash) const { return hash.low; }
-};
 
 class Merger {
  public:
@@ -44,19 +42,9 @@ class Merger {
  private:
   // A named struct, union or enum, by what a reference to it counts as.
   struct Tag {
-    Hash128 primary;                // content of the definition that shapes mean
+    Hash128 primary;  // content of the definition that shapes mean
     bool has_primary = false;
-    TypeRef first = kVoid;          // node of the first definition
-    TypeRef last = kVoid;           // node of the last one
-    TypeRef bound = kVoid;          // node that a declaration stands for, if a pair decided that
-    std::uint32_t definitions = 0;  // different ones
-  };
-
-  // A prototype, pointer, ... that differs from its main node in declared tags only.
-  struct Twin {
-    TypeRef node = kVoid;
-    TypeRef main = kVoid;
-    std::vector<Hash128> declared;  // links of the tags that are declared in one and defined in the other
+    TypeRef bound = kVoid;  // what a declaration stands for, if a pair decided that
   };
 
   std::vector<TypeRef> find_contested(const Folded& folded);
@@ -75,9 +63,6 @@ class Merger {
   void add_functions(const Folded& folded);
   void add_other_flavour(Folded& folded, std::uint32_t type, TypeRef main);
   void settle_pairs(const Folded& folded);
-  void bind_forwards();
-  [[nodiscard]] TypeRef definition_of(const Type& declared);
-  void fold_twins();
 
   Table& table_;
   Graph graph_;
@@ -87,8 +72,9 @@ class Merger {
   std::vector<Hash128> new_primaries_;      // given by the unit that is being added
   std::vector<std::uint32_t> new_types_;    // of that unit, in order
   std::vector<Pair> pairs_;                 // of that unit: same content, other flavour
-  std::vector<Twin> twins_;
-  std::unordered_set<Hash128, HashOfHash128> still_declared_;  // links of tags; known in finish()
+  std::vector<Hash128> plain_content_;      // of the types of that unit that are set apart
+  LookAlikes look_alikes_;
+  std::vector<Definition> definitions_;
   std::vector<std::uint8_t> is_apart_;      // by type of that unit; empty: none
 };
 

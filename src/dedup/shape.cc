@@ -71,7 +71,8 @@ class ShapeWalk {
           }
           const Link& link = shapes_.link[target];
           is_known = is_known && link.is_known();
-          flavour += link.flavour;
+          // By place: which of two members is declared matters.
+          flavour = flavour * 0x9e3779b97f4a7c15 + link.flavour;
           return link.hash;
         },
         scratch_.input);

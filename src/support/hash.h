@@ -21,6 +21,11 @@ struct Hash128 {
   friend bool operator==(const Hash128&, const Hash128&) = default;
 };
 
+// For the containers of the standard library; the hash is uniform already.
+struct HashOfHash128 {
+  std::size_t operator()(const Hash128& hash) const { return hash.low; }
+};
+
 inline Hash128 hash_bytes(const void* bytes, std::size_t size) {
   const XXH128_hash_t hash = XXH3_128bits(bytes, size);
   return {hash.low64, hash.high64};
