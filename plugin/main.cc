@@ -36,6 +36,7 @@ void add_encode_options(CLI::App& encode, Arguments& arguments) {
       .add_option("--features", arguments.features,
                   "as pahole's --btf_features: default, all, +NAME, NAME,... [default: default]")
       ->expected(1)
+      ->allow_extra_args(false)
       ->take_all();
   encode.add_option("--lang-exclude", arguments.exclude_languages,
                     "leave units in these languages out: rust,...");

@@ -144,6 +144,7 @@ class PaholeOptions {
             },
             "features to encode")
         ->expected(1)
+        ->allow_extra_args(false)
         ->take_all()
         ->trigger_on_parse();
     app_.add_option_function<std::vector<std::string>>(
@@ -155,6 +156,7 @@ class PaholeOptions {
             },
             "features to encode, all of which must be known")
         ->expected(1)
+        ->allow_extra_args(false)
         ->take_all()
         ->trigger_on_parse();
   }
