@@ -3,6 +3,7 @@
 #include <elf.h>
 
 #include <algorithm>
+#include <string>
 
 namespace btfloom {
 
@@ -11,13 +12,28 @@ namespace {
 // Offsets of what is patched, in Elf32_Ehdr, Elf64_Ehdr, Elf32_Shdr and Elf64_Shdr (gABI).
 struct Layout {
   std::size_t word;
-  std::size_t e_shoff, e_shentsize, e_shnum, e_shstrndx;
-  std::size_t header_size;
+  std::size_t e_phoff, e_shoff, e_phentsize, e_phnum, e_shentsize, e_shnum, e_shstrndx;
+  std::size_t file_header_size, program_header_size, header_size;
+  std::size_t p_offset, p_filesz;
   std::size_t sh_name, sh_type, sh_flags, sh_addr, sh_offset, sh_size, sh_link, sh_info,
       sh_addralign, sh_entsize;
 };
-constexpr Layout kLayout32 = {4, 32, 46, 48, 50, 40, 0, 4, 8, 12, 16, 20, 24, 28, 32, 36};
-constexpr Layout kLayout64 = {8, 40, 58, 60, 62, 64, 0, 4, 8, 16, 24, 32, 40, 44, 48, 56};
+// clang-format off
+constexpr Layout kLayout32 = {4, 28, 32, 42, 44, 46, 48, 50, 52, 32, 40, 4, 16,
+                              0, 4, 8, 12, 16, 20, 24, 28, 32, 36};
+constexpr Layout kLayout64 = {8, 32, 40, 54, 56, 58, 60, 62, 64, 56, 64, 8, 32,
+                              0, 4, 8, 16, 24, 32, 40, 44, 48, 56};
+// clang-format on
+static_assert(kLayout32.header_size == sizeof(Elf32_Shdr) &&
+              kLayout64.header_size == sizeof(Elf64_Shdr));
+static_assert(kLayout32.program_header_size == sizeof(Elf32_Phdr) &&
+              kLayout64.program_header_size == sizeof(Elf64_Phdr));
+
+// A piece of the file, [begin, end).
+struct Range {
+  std::uint64_t begin = 0;
+  std::uint64_t end = 0;
+};
 
 class Embedding {
  public:
@@ -41,7 +57,7 @@ class Embedding {
       }
     }
     if (!moving_.empty()) {
-      cut_tail();
+      bytes_.resize(TRY(cut()));
       append();
     }
     return std::move(bytes_);
@@ -70,7 +86,8 @@ class Embedding {
     const Bytes file = image_.bytes();
     table_offset_ = get(file.data() + layout_.e_shoff, layout_.word);
     count_ = image_.sections().size();
-    if (count_ == 0 || table_offset_ > file.size() ||
+    const std::uint64_t entry = get(file.data() + layout_.e_shentsize, 2);
+    if (count_ == 0 || entry != layout_.header_size || table_offset_ > file.size() ||
         file.size() - table_offset_ < table_size()) {
       return Error{.kind = ErrorKind::kInput,
                    .text = "the file has no section header table to add a section to; "
@@ -108,41 +125,83 @@ class Embedding {
     return {};
   }
 
+  // The section that a request for `name` replaces: the first of that name, as find() says.
   [[nodiscard]] bool is_replaced(const ElfSection& section) const {
-    return std::any_of(moving_.begin(), moving_.end(),
-                       [&](const NewSection& s) { return s.name == section.name; });
+    return std::any_of(moving_.begin(), moving_.end(), [&](const NewSection& s) {
+      const ElfSection* old = image_.find(s.name);
+      return old != nullptr && old->index == section.index;
+    });
   }
 
-  // The end of everything that stays: headers, program headers and all other sections. The section header table, the
-  // section names and the replaced sections are written anew behind it.
-  void cut_tail() {
-    std::uint64_t end = image_.is_64_bit() ? sizeof(Elf64_Ehdr) : sizeof(Elf32_Ehdr);
-    const std::byte* file = image_.bytes().data();
-    const bool is64 = image_.is_64_bit();
-    const std::uint64_t program_offset = get(file + (is64 ? 32 : 28), layout_.word);
-    const std::uint64_t program_entry = get(file + (is64 ? 54 : 42), 2);
-    std::uint64_t program_count = get(file + (is64 ? 56 : 44), 2);
-    if (program_count == PN_XNUM) {
-      program_count = image_.sections()[0].info;
+  // Where the old file is cut off. The section header table, the section names and the replaced sections are written
+  // anew, so they need not stay; they are taken away from the end as long as nothing but alignment stands between
+  // them. Whatever else is there stays, above all bytes that no header mentions (installers and interpreters append
+  // their payload to an executable).
+  Result<std::uint64_t> cut() const {
+    const std::uint64_t kept = TRY(end_of_kept());
+    std::vector<Range> removable = {{table_offset_, table_offset_ + table_size()}};
+    for (const ElfSection& section : image_.sections()) {
+      if (has_contents(section) && (section.index == names_index_ || is_replaced(section))) {
+        removable.push_back({section.offset, section.offset + section.size});
+      }
     }
-    for (std::uint64_t i = 0; i < program_count; ++i) {
-      const std::uint64_t at = program_offset + i * program_entry;
-      if (at > bytes_.size() || bytes_.size() - at < program_entry) {
+    std::sort(removable.begin(), removable.end(),
+              [](const Range& a, const Range& b) { return a.end > b.end; });
+    std::uint64_t end = bytes_.size();
+    for (const Range& range : removable) {
+      if (range.begin < kept || range.end > end || !is_padding(range.end, end)) {
         break;
       }
-      const std::uint64_t offset = get(file + at + (is64 ? 8 : 4), layout_.word);
-      const std::uint64_t size = get(file + at + (is64 ? 32 : 16), layout_.word);
-      end = std::max(end, std::min<std::uint64_t>(offset + size, bytes_.size()));
+      end = range.begin;
     }
-    end = std::max(end, std::min<std::uint64_t>(program_offset + program_count * program_entry,
-                                                bytes_.size()));
+    return end;
+  }
+
+  static bool has_contents(const ElfSection& section) {
+    return section.type != SHT_NOBITS && section.type != SHT_NULL;
+  }
+
+  [[nodiscard]] bool is_padding(std::uint64_t begin, std::uint64_t end) const {
+    constexpr std::uint64_t kMostPadding = 15;
+    return end - begin <= kMostPadding &&
+           std::all_of(bytes_.begin() + static_cast<std::ptrdiff_t>(begin),
+                       bytes_.begin() + static_cast<std::ptrdiff_t>(end),
+                       [](std::byte byte) { return byte == std::byte{0}; });
+  }
+
+  // The end of what headers mention and what stays: the headers themselves, segments, all other sections.
+  Result<std::uint64_t> end_of_kept() const {
+    const std::byte* file = bytes_.data();
+    const std::uint64_t file_size = bytes_.size();
+    const std::uint64_t offset = get(file + layout_.e_phoff, layout_.word);
+    const std::uint64_t entry = get(file + layout_.e_phentsize, 2);
+    std::uint64_t count = get(file + layout_.e_phnum, 2);
+    if (count == PN_XNUM) {
+      count = image_.sections()[0].info;
+    }
+    if (count != 0 && (entry != layout_.program_header_size || offset > file_size ||
+                       count > (file_size - offset) / entry)) {
+      return Error{.kind = ErrorKind::kInput,
+                   .text = "the program header table is damaged or truncated; rebuild the file",
+                   .file = image_.path()};
+    }
+    std::uint64_t end = layout_.file_header_size;
+    for (std::uint64_t i = 0; i < count; ++i) {
+      const std::byte* header = file + offset + i * entry;
+      const std::uint64_t begin = get(header + layout_.p_offset, layout_.word);
+      const std::uint64_t size = get(header + layout_.p_filesz, layout_.word);
+      // A segment may claim more than the file has: separate debug files keep the headers of what they lack.
+      end = std::max(end, begin > file_size ? 0 : begin + std::min(size, file_size - begin));
+    }
+    if (count != 0) {
+      end = std::max(end, offset + count * entry);
+    }
     for (const ElfSection& section : image_.sections()) {
-      if (section.type != SHT_NOBITS && section.type != SHT_NULL &&
-          section.index != names_index_ && !is_replaced(section)) {
+      if (has_contents(section) && section.index != names_index_ && !is_replaced(section)) {
         end = std::max(end, section.offset + section.size);
       }
     }
-    bytes_.resize(end);
+    return end;
   }
 
   void align(std::uint64_t alignment) {

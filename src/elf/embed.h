@@ -4,7 +4,7 @@
 // The new contents, the new section names and the new section header table are appended to the file; in place only
 // e_shoff, e_shnum and e_shstrndx change (with their extensions in section 0, gABI "ELF Header"). Sections look as objcopy
 // --add-section makes them: PROGBITS, no flags. What an earlier call appended is cut off first, so that encoding
-// twice gives the same bytes as encoding once. A section that is loaded into memory (SHF_ALLOC, as the .BTF of a linked
+// twice gives the same bytes as encoding once; bytes that no header mentions stay. A section that is loaded into memory (SHF_ALLOC, as the .BTF of a linked
 // vmlinux) cannot move: new contents must fit into the old place. Thread-safe (pure).
 #pragma once
 
@@ -23,8 +23,8 @@ struct NewSection {
   std::uint64_t alignment = 1;
 };
 
-// The complete bytes of the new file. Errors (kInput): an image without section names, a loaded section that is too
-// small.
+// The complete bytes of the new file. Errors (kInput): an image without section headers or names, a damaged
+// program header table, a loaded section that is too small.
 Result<std::vector<std::byte>> embed_sections(const ElfImage& image,
                                               const std::vector<NewSection>& sections);
 

@@ -68,6 +68,7 @@ Result<> ElfImage::read_sections(void* handle) {
   if (elf_getshdrnum(elf, &count) != 0 || elf_getshdrstrndx(elf, &name_section) != 0) {
     return input_error(path_, "the section header table is damaged or truncated; rebuild the file");
   }
+  TRY(check_table(elf, count));
   sections_.reserve(count);
   std::vector<std::uint32_t> name_offsets;
   for (std::size_t i = 0; i < count; ++i) {
@@ -86,25 +87,49 @@ Result<> ElfImage::read_sections(void* handle) {
                        .info = header.sh_info,
                        .entry_size = header.sh_entsize,
                        .alignment = header.sh_addralign};
-    const std::size_t file_size = bytes().size();
-    if (section.type != SHT_NOBITS && section.type != SHT_NULL &&
-        (section.offset > file_size || section.size > file_size - section.offset)) {
-      return input_error(path_, "the file is truncated: section " + std::to_string(i) +
-                                    " ends behind the end of the file; rebuild it");
-    }
     sections_.push_back(section);
     name_offsets.push_back(header.sh_name);
   }
   if (name_section >= sections_.size()) {
-    return input_error(path_, "the file has no section names; rebuild it");
+    return input_error(path_, "the file has no sections, so it has no DWARF; rebuild it");
   }
-  Reader names(raw(sections_[name_section]), byte_order_);
-  for (std::size_t i = 0; i < count; ++i) {
-    Reader at = names;
-    at.skip(name_offsets[i]);
-    sections_[i].name = at.string();
+  // The names before the bounds of the others, so that a message can name the section.
+  if (is_inside(sections_[name_section])) {
+    const Reader names(raw(sections_[name_section]), byte_order_);
+    for (std::size_t i = 0; i < count; ++i) {
+      Reader at = names;
+      at.skip(name_offsets[i]);
+      sections_[i].name = at.string();
+    }
+  }
+  for (const ElfSection& section : sections_) {
+    if (!is_inside(section)) {
+      return input_error(path_, "the file is truncated: section " + std::to_string(section.index) +
+                                    (section.name.empty() ? "" : " ") + std::string(section.name) +
+                                    " ends behind the end of the file; rebuild it");
+    }
   }
   return {};
+}
+
+// libelf takes a table behind the end of the file for no table at all.
+Result<> ElfImage::check_table(void* handle, std::size_t count) const {
+  GElf_Ehdr header;
+  const bool is_read = gelf_getehdr(static_cast<Elf*>(handle), &header) != nullptr;
+  const std::size_t entry = is_64_bit_ ? sizeof(Elf64_Shdr) : sizeof(Elf32_Shdr);
+  const std::size_t size = bytes().size();
+  if (!is_read || header.e_shoff > size || (size - header.e_shoff) / entry < count ||
+      (header.e_shoff != 0 && count == 0)) {
+    return input_error(path_, "the file is truncated: its section header table is behind the end; "
+                              "rebuild it");
+  }
+  return {};
+}
+
+bool ElfImage::is_inside(const ElfSection& section) const {
+  const std::size_t size = bytes().size();
+  return section.type == SHT_NOBITS || section.type == SHT_NULL ||
+         (section.offset <= size && section.size <= size - section.offset);
 }
 
 void ElfImage::lay_out() {
@@ -163,8 +188,10 @@ Result<std::vector<ElfSymbol>> ElfImage::symbols() const {
     const std::byte* record = table.data() + at;
     ElfSymbol symbol = is_64_bit_ ? read_symbol64(record) : read_symbol32(record);
     const std::size_t index_at = at / entry * 4;
+    symbol.is_in_section = symbol.section != SHN_UNDEF && symbol.section < SHN_LORESERVE;
     if (symbol.section == SHN_XINDEX && index_at + 4 <= extended.size()) {
       symbol.section = load<std::uint32_t>(extended.data() + index_at, byte_order_);
+      symbol.is_in_section = true;
     }
     const auto name = load<std::uint32_t>(record, byte_order_);  // st_name comes first in both
     symbol.name = name < names.size()

@@ -2,7 +2,7 @@
 //
 //   const ElfImage image = TRY(ElfImage::open("vmlinux"));
 //   const ElfSection* section = image.find(".debug_info");
-//   const SectionBytes bytes = TRY(section_bytes(image, *section));
+//   const SectionBytes info = TRY(debug_section(image, ".debug_info"));
 //
 // Headers are read through libelf (32- and 64-bit, both byte orders, more than 65,279 sections; gABI "Sections"). The file is
 // mapped read-only; everything handed out is a view into the mapping and lives as long as the image. Const after open(), so
@@ -26,7 +26,7 @@ struct ElfSection {
   std::uint32_t index = 0;
   std::uint32_t type = 0;          // SHT_*
   std::uint64_t flags = 0;         // SHF_*
-  std::uint64_t address = 0;       // sh_addr; ET_REL: laid out from 0x10000 (see assigned_address below)
+  std::uint64_t address = 0;       // sh_addr; ET_REL: laid out from 0x10000 (see sections() below)
   std::uint64_t offset = 0;
   std::uint64_t size = 0;
   std::uint32_t link = 0;
@@ -41,6 +41,7 @@ struct ElfSymbol {
   std::uint64_t value = 0;         // st_value as stored (section-relative in ET_REL)
   std::uint64_t size = 0;
   std::uint32_t section = 0;       // real section index (SHN_XINDEX resolved); SHN_* kept for reserved ones
+  bool is_in_section = false;      // `section` is an index: beyond 65,279 sections the number alone cannot tell
   std::uint8_t type = 0;           // STT_*
   std::uint8_t binding = 0;        // STB_*
 };
@@ -80,6 +81,8 @@ class ElfImage {
  private:
   ElfImage() = default;
   Result<> read_sections(void* handle);  // an Elf* of libelf
+  Result<> check_table(void* handle, std::size_t count) const;
+  [[nodiscard]] bool is_inside(const ElfSection& section) const;
   void lay_out();
   [[nodiscard]] ElfSymbol read_symbol64(const std::byte* record) const;
   [[nodiscard]] ElfSymbol read_symbol32(const std::byte* record) const;

@@ -3,7 +3,10 @@
 #include <elf.h>
 
 #include <algorithm>
+#include <iterator>
 #include <span>
+#include <string>
+#include <vector>
 
 namespace btfloom {
 
@@ -22,6 +25,7 @@ constexpr Row kX86_64[] = {
     {R_X86_64_32, {kSet, 4}},        {R_X86_64_32S, {kSet, 4}},       {R_X86_64_16, {kSet, 2}},
     {R_X86_64_8, {kSet, 1}},         {R_X86_64_DTPOFF64, {kSet, 8}},  {R_X86_64_DTPOFF32, {kSet, 4}},
     {R_X86_64_TPOFF64, {kSet, 8}},   {R_X86_64_TPOFF32, {kSet, 4}},   {R_X86_64_PC64, {kRelative, 8}},
+    {R_X86_64_PC16, {kRelative, 2}}, {R_X86_64_PC8, {kRelative, 1}},
 };
 constexpr Row kI386[] = {
     {R_386_NONE, {kNone, 0}},        {R_386_32, {kSet, 4}},           {R_386_PC32, {kRelative, 4}},
@@ -31,7 +35,7 @@ constexpr Row kI386[] = {
 constexpr Row kAarch64[] = {
     {R_AARCH64_NONE, {kNone, 0}},    {R_AARCH64_ABS64, {kSet, 8}},    {R_AARCH64_ABS32, {kSet, 4}},
     {R_AARCH64_ABS16, {kSet, 2}},    {R_AARCH64_PREL64, {kRelative, 8}}, {R_AARCH64_PREL32, {kRelative, 4}},
-    {R_AARCH64_TLS_DTPREL, {kSet, 8}},
+    {R_AARCH64_PREL16, {kRelative, 2}}, {R_AARCH64_TLS_DTPREL, {kSet, 8}},
 };
 constexpr Row kArm[] = {
     {R_ARM_NONE, {kNone, 0}},        {R_ARM_ABS32, {kSet, 4}},        {R_ARM_REL32, {kRelative, 4}},
@@ -75,8 +79,8 @@ constexpr Row kLoongarch[] = {
     {50 /* ADD32 */, {kAdd, 4}},     {51 /* ADD64 */, {kAdd, 8}},     {52 /* SUB8 */, {kSubtract, 1}},
     {53 /* SUB16 */, {kSubtract, 2}}, {54 /* SUB24 */, {kSubtract, 3}}, {55 /* SUB32 */, {kSubtract, 4}},
     {56 /* SUB64 */, {kSubtract, 8}}, {99 /* 32_PCREL */, {kRelative, 4}}, {100 /* RELAX */, {kNone, 0}},
-    {102 /* ALIGN */, {kNone, 0}},   {105 /* ADD6 */, {kSetLow6, 1}}, {106 /* SUB6 */, {kSubtractLow6, 1}},
-    {107 /* ADD_ULEB128 */, {kSetUleb, 0}}, {108 /* SUB_ULEB128 */, {kSubtractUleb, 0}},
+    {102 /* ALIGN */, {kNone, 0}},   {105 /* ADD6 */, {kAddLow6, 1}}, {106 /* SUB6 */, {kSubtractLow6, 1}},
+    {107 /* ADD_ULEB128 */, {kAddUleb, 0}}, {108 /* SUB_ULEB128 */, {kSubtractUleb, 0}},
     {109 /* 64_PCREL */, {kRelative, 8}},
 };
 constexpr Row kSparc[] = {
@@ -89,48 +93,66 @@ constexpr Row kM68k[] = {
     {R_68K_NONE, {kNone, 0}},        {R_68K_32, {kSet, 4}},           {R_68K_16, {kSet, 2}},
     {R_68K_8, {kSet, 1}},            {R_68K_PC32, {kRelative, 4}},    {R_68K_TLS_LDO32, {kSet, 4}},
 };
+constexpr Row kSh[] = {
+    {R_SH_NONE, {kNone, 0}},         {R_SH_DIR32, {kSet, 4}},         {R_SH_REL32, {kRelative, 4}},
+    {R_SH_TLS_LDO_32, {kSet, 4}},
+};
+constexpr Row kParisc[] = {
+    {R_PARISC_NONE, {kNone, 0}},     {R_PARISC_DIR32, {kSet, 4}},     {R_PARISC_DIR64, {kSet, 8}},
+    {R_PARISC_SECREL32, {kSet, 4}},  {R_PARISC_SECREL64, {kSet, 8}},  {R_PARISC_PCREL32, {kRelative, 4}},
+    {R_PARISC_PCREL64, {kRelative, 8}},
+};
 // clang-format on
 
-std::span<const Row> rows_of(std::uint16_t machine) {
-  switch (machine) {
-    case EM_X86_64:
-      return kX86_64;
-    case EM_386:
-      return kI386;
-    case EM_AARCH64:
-      return kAarch64;
-    case EM_ARM:
-      return kArm;
-    case EM_RISCV:
-      return kRiscv;
-    case EM_PPC64:
-      return kPpc64;
-    case EM_PPC:
-      return kPpc;
-    case EM_S390:
-      return kS390;
-    case EM_MIPS:
-      return kMips;
-    case 258:  // EM_LOONGARCH
-      return kLoongarch;
-    case EM_SPARC:
-    case EM_SPARC32PLUS:
-    case EM_SPARCV9:
-      return kSparc;
-    case EM_68K:
-      return kM68k;
-    default:
-      return {};
-  }
+constexpr std::uint16_t kLoongarchMachine = 258;  // EM_LOONGARCH, newer than the <elf.h> of older systems
+
+struct Machine {
+  std::uint16_t number;
+  const char* name;
+  std::span<const Row> rows;
+};
+constexpr Machine kMachines[] = {
+    {EM_X86_64, "x86-64", kX86_64},     {EM_386, "i386", kI386},
+    {EM_AARCH64, "aarch64", kAarch64},  {EM_ARM, "arm", kArm},
+    {EM_RISCV, "riscv", kRiscv},        {EM_PPC64, "ppc64", kPpc64},
+    {EM_PPC, "ppc", kPpc},              {EM_S390, "s390", kS390},
+    {EM_MIPS, "mips", kMips},           {kLoongarchMachine, "loongarch", kLoongarch},
+    {EM_SPARC, "sparc", kSparc},        {EM_SPARC32PLUS, "sparc32plus", kSparc},
+    {EM_SPARCV9, "sparc64", kSparc},    {EM_68K, "m68k", kM68k},
+    {EM_SH, "sh", kSh},                 {EM_PARISC, "parisc", kParisc},
+};
+
+const Machine* find_machine(std::uint16_t number) {
+  const auto* found = std::find_if(std::begin(kMachines), std::end(kMachines),
+                                   [&](const Machine& m) { return m.number == number; });
+  return found != std::end(kMachines) ? found : nullptr;
 }
 
 }  // namespace
 
 RelocationRule relocation_rule(std::uint16_t machine, std::uint32_t type) {
-  const std::span<const Row> rows = rows_of(machine);
-  const auto found =
-      std::find_if(rows.begin(), rows.end(), [&](const Row& row) { return row.type == type; });
-  return found != rows.end() ? found->rule : RelocationRule{};
+  const std::vector<RelocationRule> rules = relocation_rules(machine);
+  return type < rules.size() ? rules[type] : RelocationRule{};
+}
+
+std::vector<RelocationRule> relocation_rules(std::uint16_t machine) {
+  std::vector<RelocationRule> rules;
+  const Machine* known = find_machine(machine);
+  if (known == nullptr) {
+    return rules;
+  }
+  for (const Row& row : known->rows) {
+    if (row.type >= rules.size()) {
+      rules.resize(row.type + 1);
+    }
+    rules[row.type] = row.rule;
+  }
+  return rules;
+}
+
+std::string machine_name(std::uint16_t machine) {
+  const Machine* known = find_machine(machine);
+  return known != nullptr ? known->name : "machine " + std::to_string(machine);
 }
 
 }  // namespace btfloom

@@ -5,6 +5,8 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
+#include <vector>
 
 namespace btfloom {
 
@@ -16,8 +18,10 @@ enum class RelocationAction : std::uint8_t {
   kAdd,         // added to what is there (RISC-V, LoongArch: differences come as ADD and SUB pairs)
   kSubtract,
   kSetLow6,     // the low six bits only
+  kAddLow6,
   kSubtractLow6,
   kSetUleb,     // a ULEB128 of the length that is there
+  kAddUleb,
   kSubtractUleb,
 };
 
@@ -28,5 +32,11 @@ struct RelocationRule {
 
 // What relocation `type` does on `machine` (EM_*).
 RelocationRule relocation_rule(std::uint16_t machine, std::uint32_t type);
+
+// The rules of a machine by type, for the loop over the relocations. No type beyond the end is known.
+std::vector<RelocationRule> relocation_rules(std::uint16_t machine);
+
+// For messages: "x86-64", or "machine 1234".
+std::string machine_name(std::uint16_t machine);
 
 }  // namespace btfloom

@@ -20,7 +20,8 @@ class MappedFile {
   MappedFile() = default;
   MappedFile(MappedFile&& other) noexcept : bytes_(std::exchange(other.bytes_, {})) {}
   MappedFile& operator=(MappedFile&& other) noexcept {
-    std::swap(bytes_, other.bytes_);
+    MappedFile moved(std::move(other));  // so that the old mapping goes at once
+    std::swap(bytes_, moved.bytes_);
     return *this;
   }
   MappedFile(const MappedFile&) = delete;

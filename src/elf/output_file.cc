@@ -126,13 +126,27 @@ Result<> OutputFile::open_temporary(mode_t mode, const std::string& like) {
   }
   struct stat status {};
   if (!like.empty() && ::stat(like.c_str(), &status) == 0) {
-    // The owner first: changing it clears set-user-id bits. Only root may give files away; others keep their own.
-    if (::fchown(fd_, status.st_uid, status.st_gid) != 0 && errno != EPERM) {
+    TRY(copy_owner_and_mode(status));
+  }
+  return {};
+}
+
+// The owner first: changing it clears set-user-id bits. Only root may give files away; others keep their own, and
+// then the file must not run with the rights of the wrong user or group.
+Result<> OutputFile::copy_owner_and_mode(const struct stat& like) {
+  mode_t mode = like.st_mode & 07777;
+  if (::fchown(fd_, like.st_uid, like.st_gid) != 0) {
+    // EINVAL: an owner that this user namespace (a container) does not know.
+    if (errno != EPERM && errno != EINVAL) {
       return failure("cannot set the owner of the output");
     }
-    if (::fchmod(fd_, status.st_mode & 07777) != 0) {
-      return failure("cannot set the mode of the output");
+    mode &= ~static_cast<mode_t>(S_ISUID);
+    if (::fchown(fd_, static_cast<uid_t>(-1), like.st_gid) != 0) {
+      mode &= ~static_cast<mode_t>(S_ISGID);
     }
+  }
+  if (::fchmod(fd_, mode) != 0) {
+    return failure("cannot set the mode of the output");
   }
   return {};
 }

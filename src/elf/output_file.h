@@ -10,6 +10,7 @@
 // (/dev/null, /dev/stdout, a FIFO) is written directly. Not thread-safe.
 #pragma once
 
+#include <sys/stat.h>
 #include <sys/types.h>
 
 #include <string>
@@ -22,7 +23,7 @@ namespace btfloom {
 class OutputFile {
  public:
   // The mode of a new file: `mode` & ~umask. With `like` set (path of an existing file), its mode and, where
-  // permitted, owner and group are taken instead. A target that is a symbolic link stays one; what it points to is
+  // permitted, owner and group are taken instead (set-user-id and set-group-id bits only together with them). A target that is a symbolic link stays one; what it points to is
   // replaced. Errors: kOutput (folder missing, read-only, ...), with the target and what to do.
   static Result<OutputFile> create(const std::string& target, mode_t mode,
                                    const std::string& like = {});
@@ -39,6 +40,7 @@ class OutputFile {
  private:
   OutputFile() = default;
   Result<> open_temporary(mode_t mode, const std::string& like);
+  Result<> copy_owner_and_mode(const struct stat& like);
   [[nodiscard]] Error failure(const char* what) const;
   void abandon();
 

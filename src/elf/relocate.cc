@@ -2,7 +2,9 @@
 
 #include <elf.h>
 
-#include <array>
+#include <optional>
+#include <string>
+#include <vector>
 
 #include "elf/machines.h"
 
@@ -15,6 +17,9 @@ bool relocates(const ElfSection& candidate, const ElfSection& section) {
          candidate.info == section.index;
 }
 
+// Why a relocation cannot be done.
+enum class Problem : std::uint8_t { kUnknownType, kBadSymbol, kOutOfBounds };
+
 struct Relocation {
   std::uint64_t offset = 0;
   std::uint64_t addend = 0;
@@ -25,12 +30,12 @@ struct Relocation {
 class Relocator {
  public:
   Relocator(const ElfImage& image, const ElfSection& section, std::span<std::byte> bytes)
-      : image_(image), section_(section), bytes_(bytes), order_(image.byte_order()) {
-    for (std::uint32_t type = 0; type < rules_.size(); ++type) {
-      rules_[type] = relocation_rule(image.machine(), type);
-    }
-    is_mips64_ = image.machine() == EM_MIPS && image.is_64_bit();
-  }
+      : image_(image),
+        section_(section),
+        bytes_(bytes),
+        order_(image.byte_order()),
+        is_mips64_(image.machine() == EM_MIPS && image.is_64_bit()),
+        rules_(relocation_rules(image.machine())) {}
 
   Result<> apply(const ElfSection& table) {
     TRY(read_symbol_values(table.link));
@@ -40,8 +45,8 @@ class Relocator {
     const Bytes records = image_.raw(table);
     for (std::size_t at = 0; at + size <= records.size(); at += size) {
       const Relocation relocation = read(records.data() + at, has_addend);
-      if (!apply_one(relocation, has_addend)) {
-        return bad_relocation(table, at / size, relocation);
+      if (const auto problem = apply_one(relocation, has_addend)) {
+        return bad_relocation(*problem, at / size, relocation);
       }
     }
     return {};
@@ -49,17 +54,22 @@ class Relocator {
 
  private:
   Result<> read_symbol_values(std::uint32_t table) {
-    if (table == symbol_table_) {
+    if (!values_.empty()) {
       return {};
     }
-    symbol_table_ = table;
-    values_.clear();
+    const auto& sections = image_.sections();
+    if (table >= sections.size() || sections[table].name != ".symtab" || !image_.has_symtab()) {
+      return Error{.kind = ErrorKind::kInput,
+                   .text = "the relocations of " + std::string(section_.name) +
+                           " refer to no symbol table; the file is damaged, rebuild it",
+                   .file = image_.path()};
+    }
     for (const ElfSymbol& symbol : TRY(image_.symbols())) {
-      std::uint64_t value = symbol.value;
-      if (symbol.section == SHN_UNDEF || symbol.section == SHN_COMMON) {
-        value = 0;
-      } else if (symbol.section < image_.sections().size()) {
-        value += image_.sections()[symbol.section].address;
+      std::uint64_t value = 0;  // SHN_UNDEF, SHN_COMMON: no place yet
+      if (symbol.is_in_section && symbol.section < sections.size()) {
+        value = symbol.value + sections[symbol.section].address;
+      } else if (!symbol.is_in_section && symbol.section == SHN_ABS) {
+        value = symbol.value;
       }
       values_.push_back(value);
     }
@@ -95,37 +105,50 @@ class Relocator {
     return relocation;
   }
 
-  bool apply_one(const Relocation& relocation, bool has_addend) {
+  // Nothing if it went well.
+  std::optional<Problem> apply_one(const Relocation& relocation, bool has_addend) {
     if (relocation.symbol >= values_.size() && relocation.symbol != 0) {
-      return false;
+      return Problem::kBadSymbol;
     }
-    // MIPS64: the second and third type work on the result of the first; in debug sections it is 64 with
-    // nothing behind, or 32 and 64, which say the same with sign extension.
     const std::uint32_t type = is_mips64_ ? relocation.type & 0xff : relocation.type;
     RelocationRule rule = type < rules_.size() ? rules_[type] : RelocationRule{};
-    if (is_mips64_ && (relocation.type >> 8 & 0xff) == R_MIPS_64) {
-      rule.bytes = 8;
+    if (is_mips64_ && relocation.type > 0xff && !compose_mips64(relocation.type, rule)) {
+      return Problem::kUnknownType;
     }
-    const std::uint64_t symbol = relocation.symbol < values_.size() ? values_[relocation.symbol] : 0;
+    const std::uint64_t symbol = relocation.symbol != 0 ? values_[relocation.symbol] : 0;
     switch (rule.action) {
       case RelocationAction::kUnknown:
-        return false;
+        return Problem::kUnknownType;
       case RelocationAction::kNone:
-        return true;
+        return std::nullopt;
       case RelocationAction::kSetUleb:
+      case RelocationAction::kAddUleb:
       case RelocationAction::kSubtractUleb:
-        return apply_uleb(relocation, rule, symbol);
+        return apply_uleb(relocation, rule.action, symbol);
       default:
         break;
     }
     if (relocation.offset > bytes_.size() || bytes_.size() - relocation.offset < rule.bytes) {
-      return false;
+      return Problem::kOutOfBounds;
     }
     std::byte* place = bytes_.data() + relocation.offset;
     const std::uint64_t old = load_sized(place, rule.bytes);
-    const std::uint64_t value = symbol + (has_addend ? relocation.addend : sign_extend(old, rule.bytes));
-    store_sized(place, rule.bytes, combine(rule.action, old, value, relocation.offset));
-    return true;
+    const std::uint64_t addend = has_addend ? relocation.addend : sign_extend(old, rule.bytes);
+    std::uint64_t value = combine(rule.action, old, symbol + addend, relocation.offset);
+    if (is_mips64_ && type == R_MIPS_32) {
+      value = sign_extend(value, 4);  // if 64 follows
+    }
+    store_sized(place, rule.bytes, value);
+    return std::nullopt;
+  }
+
+  // The second and third type of a MIPS64 relocation work on the result of the one before. What makes sense in debug
+  // sections is 64 after 32 or 64 (the value widened), with nothing behind.
+  static bool compose_mips64(std::uint32_t types, RelocationRule& rule) {
+    const bool is_widened = (types >> 8 & 0xff) == R_MIPS_64 && types >> 16 == R_MIPS_NONE &&
+                            ((types & 0xff) == R_MIPS_32 || (types & 0xff) == R_MIPS_64);
+    rule.bytes = is_widened ? std::uint8_t{8} : rule.bytes;
+    return is_widened;
   }
 
   [[nodiscard]] std::uint64_t combine(RelocationAction action, std::uint64_t old,
@@ -139,6 +162,8 @@ class Relocator {
         return old - value;
       case RelocationAction::kSetLow6:
         return (old & 0xc0) | (value & 0x3f);
+      case RelocationAction::kAddLow6:
+        return (old & 0xc0) | ((old + value) & 0x3f);
       case RelocationAction::kSubtractLow6:
         return (old & 0xc0) | ((old - value) & 0x3f);
       default:
@@ -147,7 +172,8 @@ class Relocator {
   }
 
   // The number keeps its length: the bytes behind it must not move.
-  bool apply_uleb(const Relocation& relocation, const RelocationRule& rule, std::uint64_t symbol) {
+  std::optional<Problem> apply_uleb(const Relocation& relocation, RelocationAction action,
+                                    std::uint64_t symbol) {
     std::size_t at = relocation.offset;
     std::uint64_t old = 0;
     for (unsigned shift = 0; at < bytes_.size(); ++at, shift += 7) {
@@ -157,19 +183,28 @@ class Relocator {
       }
     }
     if (at >= bytes_.size()) {
-      return false;
+      return Problem::kOutOfBounds;
     }
     std::uint64_t value = symbol + relocation.addend;
-    if (rule.action == RelocationAction::kSubtractUleb) {
+    if (action == RelocationAction::kAddUleb) {
+      value = old + value;
+    } else if (action == RelocationAction::kSubtractUleb) {
       value = old - value;
     }
     for (std::size_t i = relocation.offset; i <= at; ++i, value >>= 7) {
       bytes_[i] = static_cast<std::byte>(value & 0x7f) | (i < at ? std::byte{0x80} : std::byte{0});
     }
-    return true;
+    return std::nullopt;
   }
 
+  // Nearly all are of 4 or 8 bytes; the loops are for the rest (LoongArch has some of 3).
   [[nodiscard]] std::uint64_t load_sized(const std::byte* at, unsigned bytes) const {
+    if (bytes == 4) {
+      return load<std::uint32_t>(at, order_);
+    }
+    if (bytes == 8) {
+      return load<std::uint64_t>(at, order_);
+    }
     std::uint64_t value = 0;
     for (unsigned i = 0; i < bytes; ++i) {
       const unsigned place = order_ == ByteOrder::little ? i : bytes - 1 - i;
@@ -178,36 +213,52 @@ class Relocator {
     return value;
   }
   void store_sized(std::byte* at, unsigned bytes, std::uint64_t value) const {
+    if (bytes == 4) {
+      store(at, static_cast<std::uint32_t>(value), order_);
+      return;
+    }
+    if (bytes == 8) {
+      store(at, value, order_);
+      return;
+    }
     for (unsigned i = 0; i < bytes; ++i) {
       const unsigned place = order_ == ByteOrder::little ? i : bytes - 1 - i;
       at[i] = static_cast<std::byte>(value >> (8 * place));
     }
   }
+  // Precondition: bytes > 0.
   static std::uint64_t sign_extend(std::uint64_t value, unsigned bytes) {
     const unsigned shift = 64 - 8 * bytes;
-    return bytes == 0 ? 0
-                      : static_cast<std::uint64_t>(static_cast<std::int64_t>(value << shift) >> shift);
+    return static_cast<std::uint64_t>(static_cast<std::int64_t>(value << shift) >> shift);
   }
 
-  [[nodiscard]] Error bad_relocation(const ElfSection& table, std::size_t number,
+  [[nodiscard]] Error bad_relocation(Problem problem, std::size_t number,
                                      const Relocation& relocation) const {
-    return Error{.kind = ErrorKind::kInput,
-                 .text = "relocation " + std::to_string(number) + " in " +
-                         std::string(table.name) + " (type " + std::to_string(relocation.type) +
-                         ", machine " + std::to_string(image_.machine()) +
-                         ") is unknown or out of bounds; the file is damaged, or link it with "
-                         "ld -r first",
-                 .file = image_.path()};
+    std::string text = "relocation " + std::to_string(number) + " of " +
+                       std::string(section_.name) + " (type " + std::to_string(relocation.type) +
+                       " of " + machine_name(image_.machine()) + ") ";
+    switch (problem) {
+      case Problem::kUnknownType:
+        text += "is of a type that has no place in a debug section; link the file with ld -r first";
+        break;
+      case Problem::kBadSymbol:
+        text += "names symbol " + std::to_string(relocation.symbol) + " of " +
+                std::to_string(values_.size()) + "; the file is damaged, rebuild it";
+        break;
+      case Problem::kOutOfBounds:
+        text += "is behind the end of the section; the file is damaged, rebuild it";
+        break;
+    }
+    return Error{.kind = ErrorKind::kInput, .text = std::move(text), .file = image_.path()};
   }
 
   const ElfImage& image_;
   const ElfSection& section_;
   std::span<std::byte> bytes_;
   ByteOrder order_;
-  bool is_mips64_ = false;
-  std::array<RelocationRule, 2048> rules_;  // AArch64 numbers go beyond 1,000
-  std::uint32_t symbol_table_ = 0;
-  std::vector<std::uint64_t> values_;
+  bool is_mips64_;
+  std::vector<RelocationRule> rules_;  // by type
+  std::vector<std::uint64_t> values_;  // of the symbols, in symbol table order
 };
 
 }  // namespace

@@ -15,7 +15,8 @@ namespace btfloom {
 
 namespace {
 
-// Deflate makes at most 1,032 bytes of one (zlib's documentation); zstd can make more, up to 128 KiB of a few bytes.
+// Deflate makes at most 1,032 bytes of one (zlib's documentation); zstd makes up to 128 KiB of a block of four bytes
+// (RFC 8878, RLE_Block). A claim beyond that is a lie, found out before memory is asked for.
 constexpr std::uint64_t kMaxZlibRatio = 1100;
 constexpr std::uint64_t kMaxZstdRatio = 64 * 1024;
 constexpr std::uint64_t kMaxSectionBytes = std::uint64_t{64} << 30;
@@ -33,6 +34,27 @@ Error bad_section(const ElfImage& image, const ElfSection& section, const char* 
                .text = "section " + std::string(section.name) + ": " + what +
                        "; the file is damaged, rebuild it",
                .file = image.path()};
+}
+
+// Whether the sizes that the zstd frames themselves tell (most do) add up to the one announced.
+bool is_possible_zstd(const Compressed& from) {
+  std::uint64_t left = from.size;
+  for (Bytes rest = from.bytes; !rest.empty();) {
+    const std::size_t frame = ZSTD_findFrameCompressedSize(rest.data(), rest.size());
+    const unsigned long long contents = ZSTD_getFrameContentSize(rest.data(), rest.size());
+    if (ZSTD_isError(frame) != 0 || contents == ZSTD_CONTENTSIZE_ERROR) {
+      return false;
+    }
+    if (contents == ZSTD_CONTENTSIZE_UNKNOWN) {
+      return true;
+    }
+    if (contents > left) {
+      return false;
+    }
+    left -= contents;
+    rest = rest.subspan(frame);
+  }
+  return left == 0;
 }
 
 bool inflate_zlib(const Compressed& from, std::byte* to) {
@@ -69,6 +91,9 @@ Result<SectionBytes> decompress(const ElfImage& image, const ElfSection& section
       from.kind == Compression::kZlib ? kMaxZlibRatio : kMaxZstdRatio;
   if (from.size > kMaxSectionBytes || from.size / ratio > from.bytes.size()) {
     return bad_section(image, section, "an impossible decompressed size");
+  }
+  if (from.kind == Compression::kZstd && !is_possible_zstd(from)) {
+    return bad_section(image, section, "cannot be decompressed");
   }
   SectionBytes result;
   result.owned = std::make_unique_for_overwrite<std::byte[]>(from.size);

@@ -6,20 +6,20 @@
 #include <array>
 #include <atomic>
 #include <cstring>
+#include <mutex>
 
 namespace btfloom {
 
 namespace {
 
-enum State : int { kFree, kBusy, kUsed };
-
 struct Entry {
-  std::atomic<int> state{kFree};  // shared: see below
-  std::array<char, PATH_MAX> path{};
+  std::atomic<bool> is_used{false};  // shared with the signal handler, which holds no lock: see below
+  std::array<char, PATH_MAX> path{};  // needs entries_mutex to write, or to read outside the handler
 };
 
-// The one global of the library: a signal belongs to the process, and so do the files that it must clean up.
+// The globals of the library: a signal belongs to the process, and so do the files that it must clean up.
 std::array<Entry, 64> entries;
+std::mutex entries_mutex;  // never taken by the handler
 
 }  // namespace
 
@@ -27,14 +27,13 @@ bool register_temporary(const std::string& path) {
   if (path.size() >= PATH_MAX) {
     return false;
   }
+  const std::lock_guard lock(entries_mutex);
   for (Entry& entry : entries) {
-    int expected = kFree;
-    // acquire: pairs with the release in forget_temporary(), so the old path is no longer in use
-    if (entry.state.compare_exchange_strong(expected, kBusy, std::memory_order_acquire,
-                                            std::memory_order_relaxed)) {
+    // relaxed: written under the mutex only
+    if (!entry.is_used.load(std::memory_order_relaxed)) {
       std::memcpy(entry.path.data(), path.c_str(), path.size() + 1);
       // release: pairs with the acquire in unlink_all_temporaries()
-      entry.state.store(kUsed, std::memory_order_release);
+      entry.is_used.store(true, std::memory_order_release);
       return true;
     }
   }
@@ -42,11 +41,12 @@ bool register_temporary(const std::string& path) {
 }
 
 void forget_temporary(const std::string& path) {
+  const std::lock_guard lock(entries_mutex);
   for (Entry& entry : entries) {
-    // acquire: pairs with the release in register_temporary()
-    if (entry.state.load(std::memory_order_acquire) == kUsed && path == entry.path.data()) {
-      // release: pairs with the acquire in register_temporary()
-      entry.state.store(kFree, std::memory_order_release);
+    // relaxed: written under the mutex only
+    if (entry.is_used.load(std::memory_order_relaxed) && path == entry.path.data()) {
+      // relaxed: whoever reads the path next has the mutex, or is the handler, for which the path is still whole
+      entry.is_used.store(false, std::memory_order_relaxed);
       return;
     }
   }
@@ -55,7 +55,7 @@ void forget_temporary(const std::string& path) {
 void unlink_all_temporaries() {
   for (Entry& entry : entries) {
     // acquire: pairs with the release in register_temporary()
-    if (entry.state.load(std::memory_order_acquire) == kUsed) {
+    if (entry.is_used.load(std::memory_order_acquire)) {
       ::unlink(entry.path.data());
     }
   }

@@ -215,9 +215,9 @@ TEST_CASE("Per-CPU variables form a DATASEC; offset 0 needs a symbol", "[golden]
   CHECK(count(e, "VAR '__UNIQUE_ID") == 0);
   CHECK(count(e, "DATASEC '.data..percpu'") == 1);
   for (const std::string& line : lines_of(e.dump)) {
-    if (line.find("VAR 'third'") != std::string::npos) {
+    if (line.find("] VAR 'third'") != std::string::npos) {
       CHECK(line.ends_with("linkage=static"));
-    } else if (line.find("VAR '") != std::string::npos) {
+    } else if (line.find("] VAR '") != std::string::npos) {
       CHECK(line.ends_with("linkage=global"));
     }
   }

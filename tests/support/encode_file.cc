@@ -178,17 +178,35 @@ int count(const Encoded& encoded, const std::string& start) {
   return found;
 }
 
+namespace {
+
+std::string text_of(const std::map<int, DumpedType>& types, int number) {
+  const std::string& head = types.at(number).head;
+  std::string text = describe(types, number, 0);
+  const std::size_t size = head.find("size=");
+  if (size != std::string::npos) {
+    const std::size_t end = std::min(head.find(' ', size), head.size());
+    text.insert(kind_and_name(head).size(), " " + head.substr(size, end - size));
+  }
+  return text;
+}
+
+}  // namespace
+
+std::multiset<std::string> type_set(const std::string& dump) {
+  const std::map<int, DumpedType> types = parse(dump);
+  std::multiset<std::string> texts;
+  for (const auto& [number, type] : types) {
+    texts.insert(text_of(types, number));
+  }
+  return texts;
+}
+
 std::string type_text(const Encoded& encoded, const std::string& start) {
   const std::map<int, DumpedType> types = parse(encoded.dump);
   for (const auto& [number, type] : types) {
     if (type.head.starts_with(start)) {
-      const std::size_t size = type.head.find("size=");
-      std::string text = describe(types, number, 0);
-      if (size != std::string::npos) {
-        const std::size_t end = std::min(type.head.find(' ', size), type.head.size());
-        text.insert(kind_and_name(type.head).size(), " " + type.head.substr(size, end - size));
-      }
-      return text;
+      return text_of(types, number);
     }
   }
   return "";

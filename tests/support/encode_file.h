@@ -1,6 +1,7 @@
 // Source text in, BTF out: compiles with a real compiler and encodes with btfloom's encode().
 #pragma once
 
+#include <set>
 #include <string>
 #include <vector>
 
@@ -47,6 +48,9 @@ class Program {
 
 // Lines of a dump, numbers of types left out of the way: "STRUCT 'name' size=8 vlen=2" and so on.
 std::vector<std::string> lines_of(const std::string& dump);
+
+// Every type of a dump as type_text() would give it: a set that two numberings of the same types share.
+std::multiset<std::string> type_set(const std::string& dump);
 
 // How many types of the dump begin so, for example "STRUCT 'foo' ".
 int count(const Encoded& encoded, const std::string& start);
