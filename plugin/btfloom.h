@@ -95,6 +95,7 @@ struct btfloom_options {
   const char *const *inputs; /* paths of ELF files, in link order */
   size_t input_count;
   const char *output; /* path of the detached BTF */
+  const char *base;   /* base of split BTF; not in this version: must be NULL */
 
   uint64_t features; /* BTFLOOM_FEATURE_*; BTFLOOM_OPTIONS_INIT sets the default ones */
 
@@ -124,8 +125,8 @@ struct btfloom_options {
 /* In the order of the fields, so that C++ takes it too. */
 #define BTFLOOM_OPTIONS_INIT                                                                  \
   {                                                                                           \
-    sizeof(struct btfloom_options), 0, NULL, 0, NULL, BTFLOOM_FEATURES_DEFAULT, NULL, 0, 0,   \
-        NULL, NULL, NULL, NULL, NULL, NULL, NULL                                              \
+    sizeof(struct btfloom_options), 0, NULL, 0, NULL, NULL, BTFLOOM_FEATURES_DEFAULT, NULL,   \
+        0, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL                                        \
   }
 
 /* Filled as far as the run came, also on error. */

@@ -1,11 +1,9 @@
 // The C ABI: checks what came in, turns it into the C++ of src/, catches everything.
 #include <algorithm>
-#include <atomic>
+#include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <exception>
-#include <memory>
-#include <new>
 #include <optional>
 #include <thread>
 
@@ -68,27 +66,34 @@ Diagnostics::Callback diagnostic_callback(const btfloom_options& options) {
   };
 }
 
-// The caller's struct, whatever version it is from: what it lacks is zero.
-Result<btfloom_options> copy_options(const btfloom_options* options) {
+// The caller's struct, whatever version it is from: what it lacks is zero. Nothing without a size that is plausible.
+std::optional<btfloom_options> copy_options(const btfloom_options* options) {
   // Up to and including `output`, the first version had everything that a call cannot do without.
   constexpr std::size_t kSmallest =
       offsetof(btfloom_options, output) + sizeof(btfloom_options::output);
   if (options == nullptr || options->size < kSmallest) {
-    return Error{.kind = ErrorKind::kArgument,
-                 .text = "struct btfloom_options is missing or its size is not set; use "
-                         "BTFLOOM_OPTIONS_INIT"};
+    return std::nullopt;
   }
   btfloom_options copy{};
   std::memcpy(&copy, options, std::min(options->size, sizeof copy));
   copy.size = sizeof copy;
-  if (copy.input_count != 0 && copy.inputs == nullptr) {
-    return Error{.kind = ErrorKind::kArgument, .text = "input_count is set, but inputs is NULL"};
-  }
-  if (copy.output == nullptr && (copy.flags & BTFLOOM_IN_PLACE) == 0) {
-    return Error{.kind = ErrorKind::kArgument,
-                 .text = "neither output nor BTFLOOM_IN_PLACE is set; say where the BTF should go"};
-  }
   return copy;
+}
+
+Result<> check_options(const btfloom_options& options) {
+  const auto contradiction = [](const char* text) {
+    return Error{.kind = ErrorKind::kArgument, .text = text};
+  };
+  if (options.input_count != 0 && options.inputs == nullptr) {
+    return contradiction("input_count is set, but inputs is NULL");
+  }
+  if (options.output == nullptr && (options.flags & BTFLOOM_IN_PLACE) == 0) {
+    return contradiction("neither output nor BTFLOOM_IN_PLACE is set; say where the BTF should go");
+  }
+  if (options.base != nullptr && *options.base != '\0') {
+    return contradiction("split BTF is not in this version; leave base NULL");
+  }
+  return {};
 }
 
 EncodeOptions encode_options(const btfloom_options& options) {
@@ -153,6 +158,7 @@ void delay(void* seed, int stage, std::size_t index) {
 #endif
 
 Result<> run(const btfloom_options& options, Diagnostics& diagnostics, EncodeResult& result) {
+  TRY(check_options(options));
   std::optional<OnDeath> on_death;
   if ((options.flags & BTFLOOM_HANDLE_SIGNALS) != 0) {
     on_death.emplace();
@@ -200,14 +206,14 @@ void fill(btfloom_result* out, const EncodeResult& result, int status) {
 
 int encode_checked(const btfloom_options* c_options, btfloom_result* out) {
   EncodeResult result;
-  Result<btfloom_options> options = copy_options(c_options);
-  if (!options.ok()) {
+  const std::optional<btfloom_options> options = copy_options(c_options);
+  if (!options) {
     // Without a sound options struct there is no callback that could be trusted.
     fill(out, result, BTFLOOM_ERROR_ARGUMENT);
     return BTFLOOM_ERROR_ARGUMENT;
   }
-  Diagnostics diagnostics(diagnostic_callback(options.value()));
-  const Result<> done = run(options.value(), diagnostics, result);
+  Diagnostics diagnostics(diagnostic_callback(*options));
+  const Result<> done = run(*options, diagnostics, result);
   int status = BTFLOOM_OK;
   if (!done.ok()) {
     diagnostics.report(done.error());

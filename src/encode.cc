@@ -192,6 +192,15 @@ LoadContext load_context(const Inputs& inputs, std::uint32_t file, const Feature
           .skip_odd_variables = features.encode_force};
 }
 
+// About one distinct type for each KiB of DWARF: true for a kernel, plenty for a small program.
+std::size_t expected_types(const Inputs& inputs) {
+  std::size_t bytes = 0;
+  for (const auto& file : inputs.files) {
+    bytes += file->dwarf.info.size();
+  }
+  return bytes / 1024 + 256;
+}
+
 // One place in the window: the fragment of a unit, or why there is none.
 struct WindowSlot {
   Folded folded;
@@ -292,7 +301,7 @@ Result<> encode(const EncodeOptions& options, SlotSource& slots, Diagnostics& di
   result.seconds.open = watch.lap();
 
   // Units become fragments in parallel; the merger takes them in link order.
-  Table table;
+  Table table(expected_types(inputs));
   Merger merger(table);
   TRY(load_and_merge(options, inputs, slots, diagnostics, result, merger, table));
   if (result.broken_units != 0 && !options.keep_going) {
@@ -310,6 +319,11 @@ Result<> encode(const EncodeOptions& options, SlotSource& slots, Diagnostics& di
                                         .kfuncs = inputs.kfuncs,
                                         .decl_tags = options.features.decl_tag,
                                         .order = inputs.files.front()->dwarf.order}));
+  if (btf.types == 0) {
+    diagnostics.report(Diagnostic{.severity = Severity::kWarning,
+                                  .file = options.inputs.front(),
+                                  .text = "there is no type in what was read; the BTF is empty"});
+  }
   result.types_written = btf.types;
   result.functions = btf.functions;
   result.variables = btf.variables;

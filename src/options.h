@@ -9,23 +9,18 @@
 
 namespace btfloom {
 
-// The features of pahole's --btf_features, by its names (encoding_rules in docs/encoding-choices.md).
+// The features of pahole's --btf_features, by its names (docs/encoding-choices.md). Two more change nothing:
+// optimized_func has no effect in the peer either, and every output is a reproducible_build.
 struct Features {
   bool encode_force = true;
   bool var = true;
-  bool floats = true;            // "float"
+  bool floats = true;  // "float"
   bool decl_tag = true;
   bool type_tag = true;
   bool enum64 = true;
-  bool optimized_func = true;    // accepted, no effect (as the peer)
   bool consistent_func = true;
   bool decl_tag_kfuncs = true;
-  bool reproducible_build = false;  // accepted: the output always is
-  bool distilled_base = false;
   bool global_var = false;
-  bool attributes = false;
-  bool true_signature = false;
-  bool layout = false;
 };
 
 enum class OutputKind : std::uint8_t {
@@ -37,11 +32,9 @@ struct EncodeOptions {
   std::vector<std::string> inputs;
   OutputKind output_kind = OutputKind::kDetached;
   std::string output;                          // path of the detached file
-  std::string base;                            // path of the base BTF, empty if none
   Features features;
   std::vector<std::uint16_t> exclude_languages;  // DW_LANG_* codes of units to leave out
   bool keep_going = false;                     // write although a unit was broken (the status still tells)
-  bool write_empty = false;                    // a split BTF without types is written too
   // Another thread may set it to anything but 0: the run then ends soon with kCancelled.
   const volatile int* cancel = nullptr;
   std::function<void(std::size_t done, std::size_t total)> progress;

@@ -34,7 +34,7 @@ class Table {
     [[nodiscard]] bool exists() const { return value != kAbsent; }
   };
 
-  explicit Table(std::size_t expected = 1 << 16);
+  explicit Table(std::size_t expected = 256);
 
   [[nodiscard]] Entry find(const Hash128& hash) const {
     // acquire: pairs with the release in grow()

@@ -1,6 +1,7 @@
 #include "dwarf/abbrev.h"
 
 #include <algorithm>
+#include <array>
 
 #include "dwarf/constants.h"
 #include "support/leb128.h"
@@ -185,13 +186,24 @@ bool attribute_of(std::uint16_t dw_at, Attribute& attribute) {
       {kAtGnuAnnotation, Attribute::kAnnotation},
   };
   static_assert(std::size(kRows) == kAttributeCount);
-  for (const Row& row : kRows) {
-    if (row.dw_at == dw_at) {
-      attribute = row.attribute;
-      return true;
+  // By number: a table of a vmlinux has a million declarations' worth of attributes to look up.
+  static constexpr std::size_t kStandard = 0x90;
+  static constexpr auto kByNumber = [] {
+    std::array<std::uint8_t, kStandard> by_number{};
+    by_number.fill(kAttributeCount);
+    for (const Row& row : kRows) {
+      if (row.dw_at < kStandard) {
+        by_number[row.dw_at] = static_cast<std::uint8_t>(row.attribute);
+      }
     }
+    return by_number;
+  }();
+  if (dw_at < kStandard && kByNumber[dw_at] < kAttributeCount) {
+    attribute = static_cast<Attribute>(kByNumber[dw_at]);
+    return true;
   }
-  return false;
+  attribute = Attribute::kAnnotation;
+  return dw_at == kAtGnuAnnotation;
 }
 
 const Abbrev& AbbrevTable::find_sparse(std::uint64_t code) const {

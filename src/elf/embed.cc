@@ -54,6 +54,9 @@ class Embedding {
         TRY(overwrite_loaded(*old, section));
       } else {
         moving_.push_back(section);
+        if (old != nullptr) {
+          replaced_.push_back(old->index);
+        }
       }
     }
     if (!moving_.empty()) {
@@ -90,8 +93,9 @@ class Embedding {
     if (count_ == 0 || entry != layout_.header_size || table_offset_ > file.size() ||
         file.size() - table_offset_ < table_size()) {
       return Error{.kind = ErrorKind::kInput,
-                   .text = "the file has no section header table to add a section to; "
-                           "write a detached BTF instead",
+                   .text =
+                       "the file has no section header table to add a section to; "
+                       "write a detached BTF instead",
                    .file = image_.path()};
     }
     names_index_ = get(file.data() + layout_.e_shstrndx, 2);
@@ -110,9 +114,9 @@ class Embedding {
   Result<> overwrite_loaded(const ElfSection& old, const NewSection& section) {
     if (old.type == SHT_NOBITS || section.contents.size() > old.size) {
       return Error{.kind = ErrorKind::kInput,
-                   .text = "section " + std::string(section.name) + " is loaded into memory and has " +
-                           std::to_string(old.size) + " bytes, but " +
-                           std::to_string(section.contents.size()) +
+                   .text = "section " + std::string(section.name) +
+                           " is loaded into memory and has " + std::to_string(old.size) +
+                           " bytes, but " + std::to_string(section.contents.size()) +
                            " are needed; link the file without it, or write a detached BTF",
                    .file = image_.path()};
     }
@@ -125,18 +129,14 @@ class Embedding {
     return {};
   }
 
-  // The section that a request for `name` replaces: the first of that name, as find() says.
   [[nodiscard]] bool is_replaced(const ElfSection& section) const {
-    return std::any_of(moving_.begin(), moving_.end(), [&](const NewSection& s) {
-      const ElfSection* old = image_.find(s.name);
-      return old != nullptr && old->index == section.index;
-    });
+    return std::find(replaced_.begin(), replaced_.end(), section.index) != replaced_.end();
   }
 
-  // Where the old file is cut off. The section header table, the section names and the replaced sections are written
-  // anew, so they need not stay; they are taken away from the end as long as nothing but alignment stands between
-  // them. Whatever else is there stays, above all bytes that no header mentions (installers and interpreters append
-  // their payload to an executable).
+  // Where the old file is cut off. The section header table, the section names and the replaced
+  // sections are written anew, so they need not stay; they are taken away from the end as long as
+  // nothing but alignment stands between them. Whatever else is there stays, above all bytes that
+  // no header mentions (installers and interpreters append their payload to an executable).
   Result<std::uint64_t> cut() const {
     const std::uint64_t kept = TRY(end_of_kept());
     std::vector<Range> removable = {{table_offset_, table_offset_ + table_size()}};
@@ -169,7 +169,8 @@ class Embedding {
                        [](std::byte byte) { return byte == std::byte{0}; });
   }
 
-  // The end of what headers mention and what stays: the headers themselves, segments, all other sections.
+  // The end of what headers mention and what stays: the headers themselves, segments, all other
+  // sections.
   Result<std::uint64_t> end_of_kept() const {
     const std::byte* file = bytes_.data();
     const std::uint64_t file_size = bytes_.size();
@@ -190,7 +191,8 @@ class Embedding {
       const std::byte* header = file + offset + i * entry;
       const std::uint64_t begin = get(header + layout_.p_offset, layout_.word);
       const std::uint64_t size = get(header + layout_.p_filesz, layout_.word);
-      // A segment may claim more than the file has: separate debug files keep the headers of what they lack.
+      // A segment may claim more than the file has: separate debug files keep the headers of what
+      // they lack.
       end = std::max(end, begin > file_size ? 0 : begin + std::min(size, file_size - begin));
     }
     if (count != 0) {
@@ -264,9 +266,10 @@ class Embedding {
   std::vector<std::byte> bytes_;    // of the new file
   std::vector<std::byte> headers_;  // its section header table
   std::vector<NewSection> moving_;
-  std::uint64_t table_offset_ = 0;  // of the old table
-  std::size_t count_ = 0;           // sections
-  std::size_t names_index_ = 0;     // of the section names
+  std::vector<std::uint32_t> replaced_;  // by those that move: the first section of that name
+  std::uint64_t table_offset_ = 0;       // of the old table
+  std::size_t count_ = 0;                // sections
+  std::size_t names_index_ = 0;          // of the section names
 };
 
 }  // namespace

@@ -5,7 +5,9 @@
 // e_shoff, e_shnum and e_shstrndx change (with their extensions in section 0, gABI "ELF Header"). Sections look as objcopy
 // --add-section makes them: PROGBITS, no flags. What an earlier call appended is cut off first, so that encoding
 // twice gives the same bytes as encoding once; bytes that no header mentions stay. A section that is loaded into memory (SHF_ALLOC, as the .BTF of a linked
-// vmlinux) cannot move: new contents must fit into the old place. Thread-safe (pure).
+// vmlinux) cannot move: new contents must fit into the old place; the rest becomes zeros and sh_size shrinks.
+// A vmlinux measures its .BTF by __stop_BTF - __start_BTF, which stay, and its kernel refuses bytes behind the last part of
+// the BTF (btf_check_sec_info): whoever writes BTF for it must fill the old size. Thread-safe (pure).
 #pragma once
 
 #include <string_view>

@@ -1,10 +1,10 @@
 #include "elf/image.h"
 
-#include <gelf.h>
-#include <libelf.h>
-
 #include <algorithm>
 #include <utility>
+
+#include <gelf.h>
+#include <libelf.h>
 
 #include "support/reader.h"
 
@@ -12,7 +12,8 @@ namespace btfloom {
 
 namespace {
 
-// Where the kernel's and everybody's tools start to lay out relocatable files (libdwfl: OFFLINE_REDZONE).
+// Where the kernel's and everybody's tools start to lay out relocatable files (libdwfl:
+// OFFLINE_REDZONE).
 constexpr std::uint64_t kFirstAddress = 0x10000;
 
 Error input_error(const std::string& path, std::string text) {
@@ -30,7 +31,9 @@ ElfImage::ElfImage(ElfImage&&) noexcept = default;
 ElfImage& ElfImage::operator=(ElfImage&&) noexcept = default;
 ElfImage::~ElfImage() = default;
 
-bool ElfImage::is_relocatable() const { return type_ == ET_REL; }
+bool ElfImage::is_relocatable() const {
+  return type_ == ET_REL;
+}
 
 Result<ElfImage> ElfImage::open(const std::string& path) {
   ElfImage image;
@@ -38,7 +41,8 @@ Result<ElfImage> ElfImage::open(const std::string& path) {
   image.file_ = TRY(MappedFile::open(path));
   const Bytes bytes = image.file_.bytes();
   if (bytes.size() < SELFMAG || as_text(bytes.first(SELFMAG)) != ELFMAG) {
-    return input_error(path, "not an ELF file; name an object, a library, an executable or a vmlinux");
+    return input_error(path,
+                       "not an ELF file; name an object, a library, an executable or a vmlinux");
   }
   elf_version(EV_CURRENT);
   // elf_memory() wants a writable pointer but only reads through it.
@@ -50,8 +54,7 @@ Result<ElfImage> ElfImage::open(const std::string& path) {
     return input_error(path, "the ELF header is damaged or truncated; rebuild the file");
   }
   image.is_64_bit_ = gelf_getclass(elf.get()) == ELFCLASS64;
-  image.byte_order_ =
-      header.e_ident[EI_DATA] == ELFDATA2MSB ? ByteOrder::big : ByteOrder::little;
+  image.byte_order_ = header.e_ident[EI_DATA] == ELFDATA2MSB ? ByteOrder::big : ByteOrder::little;
   image.machine_ = header.e_machine;
   image.type_ = header.e_type;
   TRY(image.read_sections(elf.get()));
@@ -94,7 +97,7 @@ Result<> ElfImage::read_sections(void* handle) {
     return input_error(path_, "the file has no sections, so it has no DWARF; rebuild it");
   }
   // The names before the bounds of the others, so that a message can name the section.
-  if (is_inside(sections_[name_section])) {
+  if (is_inside(sections_[name_section]) && !raw(sections_[name_section]).empty()) {
     const Reader names(raw(sections_[name_section]), byte_order_);
     for (std::size_t i = 0; i < count; ++i) {
       Reader at = names;
@@ -120,8 +123,9 @@ Result<> ElfImage::check_table(void* handle, std::size_t count) const {
   const std::size_t size = bytes().size();
   if (!is_read || header.e_shoff > size || (size - header.e_shoff) / entry < count ||
       (header.e_shoff != 0 && count == 0)) {
-    return input_error(path_, "the file is truncated: its section header table is behind the end; "
-                              "rebuild it");
+    return input_error(path_,
+                       "the file is truncated: its section header table is behind the end; "
+                       "rebuild it");
   }
   return {};
 }
@@ -173,7 +177,8 @@ Result<std::vector<ElfSymbol>> ElfImage::symbols() const {
   }
   const Bytes names = raw(sections_[section->link]);
   if (!names.empty() && names.back() != std::byte{0}) {
-    return input_error(path_, "the string table of .symtab does not end with a NUL; rebuild the file");
+    return input_error(path_,
+                       "the string table of .symtab does not end with a NUL; rebuild the file");
   }
   Bytes extended;
   for (const ElfSection& other : sections_) {
@@ -194,9 +199,7 @@ Result<std::vector<ElfSymbol>> ElfImage::symbols() const {
       symbol.is_in_section = true;
     }
     const auto name = load<std::uint32_t>(record, byte_order_);  // st_name comes first in both
-    symbol.name = name < names.size()
-                      ? reinterpret_cast<const char*>(names.data()) + name
-                      : "";
+    symbol.name = name < names.size() ? reinterpret_cast<const char*>(names.data()) + name : "";
     symbols.push_back(symbol);
   }
   return symbols;

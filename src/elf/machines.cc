@@ -104,7 +104,8 @@ constexpr Row kParisc[] = {
 };
 // clang-format on
 
-constexpr std::uint16_t kLoongarchMachine = 258;  // EM_LOONGARCH, newer than the <elf.h> of older systems
+constexpr std::uint16_t kLoongarchMachine =
+    258;  // EM_LOONGARCH, newer than the <elf.h> of older systems
 
 struct Machine {
   std::uint16_t number;
@@ -112,14 +113,22 @@ struct Machine {
   std::span<const Row> rows;
 };
 constexpr Machine kMachines[] = {
-    {EM_X86_64, "x86-64", kX86_64},     {EM_386, "i386", kI386},
-    {EM_AARCH64, "aarch64", kAarch64},  {EM_ARM, "arm", kArm},
-    {EM_RISCV, "riscv", kRiscv},        {EM_PPC64, "ppc64", kPpc64},
-    {EM_PPC, "ppc", kPpc},              {EM_S390, "s390", kS390},
-    {EM_MIPS, "mips", kMips},           {kLoongarchMachine, "loongarch", kLoongarch},
-    {EM_SPARC, "sparc", kSparc},        {EM_SPARC32PLUS, "sparc32plus", kSparc},
-    {EM_SPARCV9, "sparc64", kSparc},    {EM_68K, "m68k", kM68k},
-    {EM_SH, "sh", kSh},                 {EM_PARISC, "parisc", kParisc},
+    {EM_X86_64, "x86-64", kX86_64},
+    {EM_386, "i386", kI386},
+    {EM_AARCH64, "aarch64", kAarch64},
+    {EM_ARM, "arm", kArm},
+    {EM_RISCV, "riscv", kRiscv},
+    {EM_PPC64, "ppc64", kPpc64},
+    {EM_PPC, "ppc", kPpc},
+    {EM_S390, "s390", kS390},
+    {EM_MIPS, "mips", kMips},
+    {kLoongarchMachine, "loongarch", kLoongarch},
+    {EM_SPARC, "sparc", kSparc},
+    {EM_SPARC32PLUS, "sparc32plus", kSparc},
+    {EM_SPARCV9, "sparc64", kSparc},
+    {EM_68K, "m68k", kM68k},
+    {EM_SH, "sh", kSh},
+    {EM_PARISC, "parisc", kParisc},
 };
 
 const Machine* find_machine(std::uint16_t number) {

@@ -31,7 +31,8 @@ std::string base_of(const std::string& path) {
   return slash == std::string::npos ? path : path.substr(slash + 1);
 }
 
-// Follows symbolic links of an existing target, so that the rename replaces the file and not the link.
+// Follows symbolic links of an existing target, so that the rename replaces the file and not the
+// link.
 std::string resolve_links(const std::string& path) {
   char* resolved = ::realpath(path.c_str(), nullptr);
   std::string result = resolved != nullptr ? resolved : path;
@@ -131,8 +132,8 @@ Result<> OutputFile::open_temporary(mode_t mode, const std::string& like) {
   return {};
 }
 
-// The owner first: changing it clears set-user-id bits. Only root may give files away; others keep their own, and
-// then the file must not run with the rights of the wrong user or group.
+// The owner first: changing it clears set-user-id bits. Only root may give files away; others keep
+// their own, and then the file must not run with the rights of the wrong user or group.
 Result<> OutputFile::copy_owner_and_mode(const struct stat& like) {
   mode_t mode = like.st_mode & 07777;
   if (::fchown(fd_, like.st_uid, like.st_gid) != 0) {
@@ -156,7 +157,9 @@ OutputFile::OutputFile(OutputFile&& other) noexcept
       target_(std::move(other.target_)),
       temporary_(std::exchange(other.temporary_, {})) {}
 
-OutputFile::~OutputFile() { abandon(); }
+OutputFile::~OutputFile() {
+  abandon();
+}
 
 void OutputFile::abandon() {
   if (fd_ >= 0) {
@@ -199,7 +202,8 @@ Result<> OutputFile::commit() {
   }
   forget_temporary(temporary_);
   temporary_.clear();
-  // The rename is done and visible; that it also survives a power failure is worth a try, not an error.
+  // The rename is done and visible; that it also survives a power failure is worth a try, not an
+  // error.
   const int folder = ::open(folder_of(target_).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (folder >= 0) {
     ::fsync(folder);

@@ -142,8 +142,8 @@ class Relocator {
     return std::nullopt;
   }
 
-  // The second and third type of a MIPS64 relocation work on the result of the one before. What makes sense in debug
-  // sections is 64 after 32 or 64 (the value widened), with nothing behind.
+  // The second and third type of a MIPS64 relocation work on the result of the one before. What
+  // makes sense in debug sections is 64 after 32 or 64 (the value widened), with nothing behind.
   static bool compose_mips64(std::uint32_t types, RelocationRule& rule) {
     const bool is_widened = (types >> 8 & 0xff) == R_MIPS_64 && types >> 16 == R_MIPS_NONE &&
                             ((types & 0xff) == R_MIPS_32 || (types & 0xff) == R_MIPS_64);

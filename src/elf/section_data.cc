@@ -15,8 +15,9 @@ namespace btfloom {
 
 namespace {
 
-// Deflate makes at most 1,032 bytes of one (zlib's documentation); zstd makes up to 128 KiB of a block of four bytes
-// (RFC 8878, RLE_Block). A claim beyond that is a lie, found out before memory is asked for.
+// Deflate makes at most 1,032 bytes of one (zlib's documentation); zstd makes up to 128 KiB of a
+// block of four bytes (RFC 8878, RLE_Block). A claim beyond that is a lie, found out before memory
+// is asked for.
 constexpr std::uint64_t kMaxZlibRatio = 1100;
 constexpr std::uint64_t kMaxZstdRatio = 64 * 1024;
 constexpr std::uint64_t kMaxSectionBytes = std::uint64_t{64} << 30;
@@ -62,7 +63,8 @@ bool inflate_zlib(const Compressed& from, std::byte* to) {
   if (inflateInit(&stream) != Z_OK) {
     return false;
   }
-  // Sizes beyond 4 GiB do not fit into zlib's counters, so input and output are handed over in parts.
+  // Sizes beyond 4 GiB do not fit into zlib's counters, so input and output are handed over in
+  // parts.
   constexpr std::uint64_t kPart = std::numeric_limits<uInt>::max() / 2;
   std::uint64_t in_left = from.bytes.size();
   std::uint64_t out_left = from.size;
@@ -87,8 +89,7 @@ bool inflate_zlib(const Compressed& from, std::byte* to) {
 
 Result<SectionBytes> decompress(const ElfImage& image, const ElfSection& section,
                                 const Compressed& from) {
-  const std::uint64_t ratio =
-      from.kind == Compression::kZlib ? kMaxZlibRatio : kMaxZstdRatio;
+  const std::uint64_t ratio = from.kind == Compression::kZlib ? kMaxZlibRatio : kMaxZstdRatio;
   if (from.size > kMaxSectionBytes || from.size / ratio > from.bytes.size()) {
     return bad_section(image, section, "an impossible decompressed size");
   }
@@ -101,8 +102,8 @@ Result<SectionBytes> decompress(const ElfImage& image, const ElfSection& section
   if (from.kind == Compression::kZlib) {
     is_whole = inflate_zlib(from, result.owned.get());
   } else {
-    const std::size_t size = ZSTD_decompress(result.owned.get(), from.size, from.bytes.data(),
-                                             from.bytes.size());
+    const std::size_t size =
+        ZSTD_decompress(result.owned.get(), from.size, from.bytes.data(), from.bytes.size());
     is_whole = ZSTD_isError(size) == 0 && size == from.size;
   }
   if (!is_whole) {

@@ -83,12 +83,20 @@ void UnitLoader::finish_members(std::size_t mark, Type& type) {
       return a.bit_offset / 8 < b.bit_offset / 8;
     });
   }
+  bool is_plain = type.kind == Kind::kStruct && last - first <= static_cast<int>(kMaxCount);
   for (auto member = first; member != last; ++member) {
     if (member->bitfield_size != 0 || member->bit_offset % 8 != 0) {
       type.flags |= kHasBitfields;
+      is_plain = false;
     }
   }
   type.first = static_cast<std::uint32_t>(fragment_.members.size());
+  if (is_plain) {  // nearly all: nothing to check one by one
+    type.count = static_cast<std::uint32_t>(last - first);
+    fragment_.members.insert(fragment_.members.end(), first, last);
+    scratch_.member_stack.resize(mark);
+    return;
+  }
   for (auto member = first; member != last; ++member) {
     if ((type.flags & kHasBitfields) != 0 &&
         (member->bit_offset > kMaxBitfieldOffset || member->bitfield_size > 0xff)) {

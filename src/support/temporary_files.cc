@@ -13,11 +13,14 @@ namespace btfloom {
 namespace {
 
 struct Entry {
-  std::atomic<bool> is_used{false};  // shared with the signal handler, which holds no lock: see below
-  std::array<char, PATH_MAX> path{};  // needs entries_mutex to write, or to read outside the handler
+  std::atomic<bool> is_used{
+      false};  // shared with the signal handler, which holds no lock: see below
+  std::array<char, PATH_MAX>
+      path{};  // needs entries_mutex to write, or to read outside the handler
 };
 
-// The globals of the library: a signal belongs to the process, and so do the files that it must clean up.
+// The globals of the library: a signal belongs to the process, and so do the files that it must
+// clean up.
 std::array<Entry, 64> entries;
 std::mutex entries_mutex;  // never taken by the handler
 
@@ -45,7 +48,8 @@ void forget_temporary(const std::string& path) {
   for (Entry& entry : entries) {
     // relaxed: written under the mutex only
     if (entry.is_used.load(std::memory_order_relaxed) && path == entry.path.data()) {
-      // relaxed: whoever reads the path next has the mutex, or is the handler, for which the path is still whole
+      // relaxed: whoever reads the path next has the mutex, or is the handler, for which the path
+      // is still whole
       entry.is_used.store(false, std::memory_order_relaxed);
       return;
     }

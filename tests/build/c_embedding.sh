@@ -10,7 +10,7 @@ cmake --build build
 echo 'struct s { int a; } s; int main(void) { return s.a; }' >input.c
 gcc -g input.c -o input
 ./build/embed out.btf input | grep -E '^[0-9]+ types, 1 functions'
-bpftool btf dump file out.btf | grep -q "STRUCT 's' size=4"
+grep -q "STRUCT 's' size=4" <(bpftool btf dump file out.btf)
 
 # Failures are statuses, and nothing is left.
 status=0; ./build/embed none.btf /nonexistent 2>message || status=$?

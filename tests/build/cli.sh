@@ -23,8 +23,8 @@ expect() {  # expect STATUS TEXT COMMAND...
   [[ -z $text ]] || grep -qF -- "$text" err || { cat err; fail "no '$text' from: $*"; }
 }
 
-"$btfloom" --help | grep -q encode
-"$btfloom" --version | grep -Eq '^btfloom [0-9]+\.[0-9]+\.[0-9]+$'
+grep -q encode <("$btfloom" --help)
+grep -Eq '^btfloom [0-9]+\.[0-9]+\.[0-9]+$' <("$btfloom" --version)
 pahole=$("$btfloom" --print-pahole)
 [[ $("$pahole" --version) == v1.31 ]]
 
@@ -92,6 +92,17 @@ if [[ $(id -u) -ne 0 ]]; then
   mkdir locked; chmod 555 locked
   expect 3 'check who owns the folder' "$btfloom" encode -o locked/out.btf input
 fi
+
+# A broken unit (DWARF version 9) is an error, nothing is written, and the other units are looked at all the same ...
+printf '.section .debug_info,"",@progbits\n.long 2f-1f\n1: .short 9\n.byte 1,8\n.long 0\n2:\n' >broken.s
+gcc -c broken.s -o broken.o
+gcc input.o broken.o -o partly
+expect 1 '1 unit is broken' "$btfloom" encode -o keep.btf partly
+grep -q 'error: partly: DIE 0x[0-9a-f]*: DWARF version 9 is unknown' err || { cat err; fail "no reason given"; }
+[[ $(cat keep.btf) == old ]] || fail "old output was touched"
+# ... unless the user wants what there is; the exit code still tells.
+expect 7 'DWARF version 9' "$btfloom" encode --keep-going -o partly.btf partly
+grep -q "STRUCT 's' size=16" <(bpftool btf dump file partly.btf) || fail "the sound unit is missing"
 
 # Odd types cost themselves and are counted.
 echo '_Atomic int counter; int get(void) { return counter; }' >odd.c

@@ -20,7 +20,7 @@ project() {  # project FOLDER < the part of CMakeLists.txt behind find_package
   echo 'struct other { long b; }; long other(struct other *o) { return o->b; }' >"$1/other.c"
 }
 configure() { cmake -G "$1" -S "$2" -B "$3" -DCMAKE_PREFIX_PATH="$prefix" >configure.log 2>&1; }
-has_type() { bpftool btf dump file "$1" | grep -q "$2" || fail "$1 lacks $2"; }
+has_type() { grep -q "$2" <(bpftool btf dump file "$1") || fail "$1 lacks $2"; }
 
 project app <<'C'
 add_compile_options(-g)
@@ -101,7 +101,7 @@ expect_error() {  # expect_error TEXT < lines
   rm -rf wrong build-wrong
   project wrong
   if configure Ninja wrong build-wrong; then fail "accepted: $1"; fi
-  tr -s ' \n' ' ' <configure.log | grep -q "$1" || { cat configure.log; fail "message lacks: $1"; }
+  grep -q "$1" <(tr -s ' \n' ' ' <configure.log) || { cat configure.log; fail "message lacks: $1"; }
 }
 expect_error 'unknown arguments: OUTPUTS' <<<'add_executable(a main.c)
 add_btf_target(x TARGET a OUTPUTS y)'

@@ -13,7 +13,7 @@ kinds() { bpftool btf dump file "$1" | sed -nE 's/^\[[0-9]+\] ([A-Z0-9_]+) .*/\1
 # The questions of builds (scripts/pahole-version.sh, Makefile.btf) come first and cost nothing.
 [[ $("$pahole" --version) == v1.31 ]]
 [[ $("$pahole" --numeric_version) == 131 ]]
-"$pahole" --supported_btf_features | grep -q '^encode_force,var,float,'
+grep -q '^encode_force,var,float,' <("$pahole" --supported_btf_features)
 
 # Kernel 6.12 and later; older dialects; values behind "=" and as the next word.
 "$pahole" -J -j2 --btf_features=encode_force,var,float,enum64,decl_tag,type_tag,optimized_func,consistent_func,decl_tag_kfuncs \

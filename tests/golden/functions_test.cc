@@ -261,7 +261,7 @@ __BTF_ID__func__\name\()__\number:
     .endm
     set kfuncs 1
     id traced 1 0
-    id fast 2 0x1000
+    id fast 2 0xf000
     .size __BTF_ID__set8__kfuncs, .-__BTF_ID__set8__kfuncs
     set others 0
     id ordinary 3 0
