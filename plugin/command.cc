@@ -43,29 +43,28 @@ void print_progress(void* user, std::size_t done, std::size_t total) {
 }
 
 void print_statistics(const btfloom_result& result) {
-  std::fprintf(stderr,
-               "units      %10llu   broken %llu\n"
-               "DIEs       %10llu\n"
-               "types      %10llu   read %llu, degraded %llu\n"
-               "functions  %10llu\n"
-               "variables  %10llu\n"
-               "bytes      %10llu\n"
-               "threads    %10u\n"
-               "open       %10.3f s\n"
-               "load       %10.3f s\n"
-               "write      %10.3f s\n"
-               "commit     %10.3f s\n",
-               static_cast<unsigned long long>(result.units),
-               static_cast<unsigned long long>(result.broken_units),
-               static_cast<unsigned long long>(result.dies),
-               static_cast<unsigned long long>(result.types),
-               static_cast<unsigned long long>(result.types_read),
-               static_cast<unsigned long long>(result.degraded),
-               static_cast<unsigned long long>(result.functions),
-               static_cast<unsigned long long>(result.variables),
-               static_cast<unsigned long long>(result.bytes), result.peak_threads,
-               result.seconds_open, result.seconds_load, result.seconds_write,
-               result.seconds_commit);
+  std::fprintf(
+      stderr,
+      "units      %10llu   broken %llu\n"
+      "DIEs       %10llu\n"
+      "types      %10llu   read %llu, degraded %llu\n"
+      "functions  %10llu\n"
+      "variables  %10llu\n"
+      "bytes      %10llu\n"
+      "threads    %10u\n"
+      "open       %10.3f s\n"
+      "load       %10.3f s\n"
+      "write      %10.3f s\n"
+      "commit     %10.3f s\n",
+      static_cast<unsigned long long>(result.units),
+      static_cast<unsigned long long>(result.broken_units),
+      static_cast<unsigned long long>(result.dies), static_cast<unsigned long long>(result.types),
+      static_cast<unsigned long long>(result.types_read),
+      static_cast<unsigned long long>(result.degraded),
+      static_cast<unsigned long long>(result.functions),
+      static_cast<unsigned long long>(result.variables),
+      static_cast<unsigned long long>(result.bytes), result.peak_threads, result.seconds_open,
+      result.seconds_load, result.seconds_write, result.seconds_commit);
 }
 
 }  // namespace

@@ -1,4 +1,5 @@
-// What both commands share: diagnostics on stderr, progress on a terminal, languages, exit codes. Uses the C ABI only.
+// What both commands share: diagnostics on stderr, progress on a terminal, languages, exit codes.
+// Uses the C ABI only.
 #pragma once
 
 #include <cstdint>
@@ -25,11 +26,13 @@ struct Request {
 // A line on stderr: "btfloom: error: ...".
 void say(const std::string& program, const char* severity, const std::string& text);
 
-// The codes of a comma-separated list of languages; false, and `unknown` set, for a name that is not known.
+// The codes of a comma-separated list of languages; false, and `unknown` set, for a name that is
+// not known.
 bool parse_languages(const std::string& list, std::vector<std::uint16_t>& codes,
                      std::string& unknown);
 
-// Runs the encoder, with signals handled, and tells the user what happened. Returns an enum btfloom_status.
+// Runs the encoder, with signals handled, and tells the user what happened. Returns an enum
+// btfloom_status.
 int run_encode(const Request& request);
 
 }  // namespace btfloom

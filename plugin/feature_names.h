@@ -1,4 +1,5 @@
-// Names of the features, in pahole's order, and how the bits of the C ABI become Features. Thread-safe.
+// Names of the features, in pahole's order, and how the bits of the C ABI become Features.
+// Thread-safe.
 #pragma once
 
 #include <cstdint>

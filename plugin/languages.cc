@@ -1,4 +1,5 @@
-// Names of languages, as pahole's --lang_exclude knows them: DWARF 5 table 7.17, in the order of the codes.
+// Names of languages, as pahole's --lang_exclude knows them: DWARF 5 table 7.17, in the order of
+// the codes.
 #include <cctype>
 #include <string_view>
 
@@ -7,12 +8,12 @@
 namespace {
 
 constexpr std::string_view kNames[] = {
-    "c89",       "c",         "ada83",    "c++",        "cobol74",      "cobol85", "fortran77",
-    "fortran90", "pascal83",  "modula2",  "java",       "c99",          "ada95",   "fortran95",
-    "pli",       "objc",      "objc++",   "upc",        "d",            "python",  "opencl",
-    "go",        "modula3",   "haskell",  "c++03",      "c++11",        "ocaml",   "rust",
-    "c11",       "swift",     "julia",    "dylan",      "c++14",        "fortran03",
-    "fortran08", "renderscript", "bliss"};
+    "c89",          "c",        "ada83",   "c++",   "cobol74", "cobol85",   "fortran77",
+    "fortran90",    "pascal83", "modula2", "java",  "c99",     "ada95",     "fortran95",
+    "pli",          "objc",     "objc++",  "upc",   "d",       "python",    "opencl",
+    "go",           "modula3",  "haskell", "c++03", "c++11",   "ocaml",     "rust",
+    "c11",          "swift",    "julia",   "dylan", "c++14",   "fortran03", "fortran08",
+    "renderscript", "bliss"};
 static_assert(std::size(kNames) == 0x25);
 constexpr std::uint16_t kMipsAssembler = 0x8001;  // DW_LANG_Mips_Assembler, what gas writes
 

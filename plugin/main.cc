@@ -3,9 +3,9 @@
 #include <filesystem>
 #include <iostream>
 
-#include <CLI/CLI.hpp>
-
 #include "plugin/command.h"
+
+#include <CLI/CLI.hpp>
 
 namespace btfloom {
 
@@ -24,8 +24,7 @@ void add_encode_options(CLI::App& encode, Arguments& arguments) {
   CLI::Option* output =
       encode.add_option("-o,--output", request.output, "write the BTF to this file of its own");
   encode
-      .add_flag("--in-place", arguments.in_place,
-                "add the BTF to the first FILE, as section .BTF")
+      .add_flag("--in-place", arguments.in_place, "add the BTF to the first FILE, as section .BTF")
       ->excludes(output);
   encode
       .add_option("-j,--jobs", request.jobs,
@@ -84,7 +83,8 @@ int print_pahole() {
 }
 
 int run(int argc, char** argv) {
-  CLI::App app("Puts BTF (BPF Type Format), made from DWARF, into what a build produces.", "btfloom");
+  CLI::App app("Puts BTF (BPF Type Format), made from DWARF, into what a build produces.",
+               "btfloom");
   app.set_version_flag("--version", "btfloom " BTFLOOM_VERSION);
   bool wants_pahole = false;
   app.add_flag("--print-pahole", wants_pahole,
@@ -93,8 +93,9 @@ int run(int argc, char** argv) {
   arguments.request.program = "btfloom";
   CLI::App* encode = app.add_subcommand("encode", "encode FILEs into one BTF");
   add_encode_options(*encode, arguments);
-  app.footer("Exit status: 0 the output is complete and in place; 1 to 7 as in btfloom.h;\n"
-             "64 the command line is wrong.");
+  app.footer(
+      "Exit status: 0 the output is complete and in place; 1 to 7 as in btfloom.h;\n"
+      "64 the command line is wrong.");
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
@@ -115,4 +116,6 @@ int run(int argc, char** argv) {
 
 }  // namespace btfloom
 
-int main(int argc, char** argv) { return btfloom::run(argc, argv); }
+int main(int argc, char** argv) {
+  return btfloom::run(argc, argv);
+}

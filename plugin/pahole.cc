@@ -1,16 +1,17 @@
-// btfloom-pahole: stands in for pahole where builds call it to encode BTF (make PAHOLE=...). Understands pahole's options for that,
-// and refuses the others by name. Thin: argv -> the C ABI.
+// btfloom-pahole: stands in for pahole where builds call it to encode BTF (make PAHOLE=...).
+// Understands pahole's options for that, and refuses the others by name. Thin: argv -> the C ABI.
 //
-// What differs from pahole, on purpose: failures have an exit code other than 0 and leave nothing behind; --btf_features=all means
-// all. An input without DWARF is reported and counts as success, for builds rely on that.
+// What differs from pahole, on purpose: failures have an exit code other than 0 and leave nothing
+// behind; --btf_features=all means all. An input without DWARF is reported and counts as success,
+// for builds rely on that.
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <algorithm>
-
-#include <CLI/CLI.hpp>
 
 #include "plugin/command.h"
+
+#include <CLI/CLI.hpp>
 
 namespace btfloom {
 
@@ -49,17 +50,18 @@ class PaholeOptions {
       return app_.exit(help);
     } catch (const CLI::ParseError& error) {
       say(kProgram, "error",
-          std::string(error.what()) + "; only the options that encode BTF are understood, "
-                                      "use pahole itself for the rest");
+          std::string(error.what()) +
+              "; only the options that encode BTF are understood, "
+              "use pahole itself for the rest");
       return 64;
     }
     return is_finished_ ? status_ : encode();
   }
 
  private:
-  // -jN, -j N never (as pahole), -j alone, --jobs, --jobs=N: an attached, optional number, which CLI11 cannot
-  // express; taken out of the list here. The questions that builds ask are answered here too, in a few
-  // milliseconds and wherever they stand.
+  // -jN, -j N never (as pahole), -j alone, --jobs, --jobs=N: an attached, optional number, which
+  // CLI11 cannot express; taken out of the list here. The questions that builds ask are answered
+  // here too, in a few milliseconds and wherever they stand.
   std::vector<std::string> split(int argc, char** argv) {
     std::vector<std::string> rest;
     for (int i = 1; i < argc && !is_finished_; ++i) {
@@ -165,8 +167,7 @@ class PaholeOptions {
   void add_legacy_flags() {
     const auto add = [this](const char* name, std::uint64_t on, std::uint64_t off) {
       app_.add_flag_callback(
-              name,
-              [this, on, off] { request_.features = (request_.features | on) & ~off; }, "")
+              name, [this, on, off] { request_.features = (request_.features | on) & ~off; }, "")
           ->group("legacy")
           ->trigger_on_parse();
     };
@@ -180,8 +181,7 @@ class PaholeOptions {
     add("--skip_encoding_btf_inconsistent_proto", BTFLOOM_FEATURE_CONSISTENT_FUNC, 0);
     add("--reproducible_build", 0, 0);
     app_.add_flag_callback(
-            "--btf_gen_all",
-            [this] { btfloom_parse_features("all", &request_.features); }, "")
+            "--btf_gen_all", [this] { btfloom_parse_features("all", &request_.features); }, "")
         ->group("legacy")
         ->trigger_on_parse();
   }
@@ -234,4 +234,6 @@ class PaholeOptions {
 
 }  // namespace btfloom
 
-int main(int argc, char** argv) { return btfloom::PaholeOptions().run(argc, argv); }
+int main(int argc, char** argv) {
+  return btfloom::PaholeOptions().run(argc, argv);
+}

@@ -66,7 +66,8 @@ Diagnostics::Callback diagnostic_callback(const btfloom_options& options) {
   };
 }
 
-// The caller's struct, whatever version it is from: what it lacks is zero. Nothing without a size that is plausible.
+// The caller's struct, whatever version it is from: what it lacks is zero. Nothing without a size
+// that is plausible.
 std::optional<btfloom_options> copy_options(const btfloom_options* options) {
   // Up to and including `output`, the first version had everything that a call cannot do without.
   constexpr std::size_t kSmallest =
@@ -112,16 +113,15 @@ EncodeOptions encode_options(const btfloom_options& options) {
   result.keep_going = (options.flags & BTFLOOM_KEEP_GOING) != 0;
   result.cancel = options.cancel;
   if (options.on_progress != nullptr) {
-    result.progress = [callback = options.on_progress, user = options.user](std::size_t done,
-                                                                           std::size_t total) {
-      callback(user, done, total);
-    };
+    result.progress = [callback = options.on_progress, user = options.user](
+                          std::size_t done, std::size_t total) { callback(user, done, total); };
   }
   return result;
 }
 
 const char* variable(const char* name) {
-  const char* value = std::getenv(name);  // NOLINT(concurrency-mt-unsafe): read before threads start
+  const char* value =
+      std::getenv(name);  // NOLINT(concurrency-mt-unsafe): read before threads start
   return value != nullptr ? value : "";
 }
 
@@ -144,7 +144,8 @@ Result<ChosenSlots> slots_of(const btfloom_options& options) {
 }
 
 #ifdef BTFLOOM_TEST_HOOKS
-// Sleeps up to half a millisecond in about every fourth stage, as a hash of seed, stage and unit says.
+// Sleeps up to half a millisecond in about every fourth stage, as a hash of seed, stage and unit
+// says.
 void delay(void* seed, int stage, std::size_t index) {
   std::uint64_t x = *static_cast<std::uint64_t*>(seed) + index * 0x9e3779b97f4a7c15ULL +
                     static_cast<unsigned>(stage) * 0xbf58476d1ce4e5b9ULL;

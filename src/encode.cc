@@ -40,7 +40,8 @@ struct Inputs {
   FunctionSymbols symbols;
   VariableSections sections;
   Kfuncs kfuncs;
-  // Units in link order, over all files. This order, and nothing else, decides every number in the output.
+  // Units in link order, over all files. This order, and nothing else, decides every number in the
+  // output.
   std::vector<std::pair<std::uint32_t, const Unit*>> units;
 };
 
@@ -83,7 +84,7 @@ void add_sections(const ElfImage& image, const std::vector<ElfSymbol>& symbols,
                   .is_wanted = features.global_var || (features.var && is_percpu)});
   }
   for (const ElfSymbol& symbol : symbols) {
-    if (symbol.type == STT_OBJECT) {
+    if (symbol.type == STT_OBJECT && symbol.is_in_section) {
       sections.add_object(symbol.section, symbol.name);
     }
   }
@@ -91,8 +92,9 @@ void add_sections(const ElfImage& image, const std::vector<ElfSymbol>& symbols,
 
 Error no_symtab(const ElfImage& image) {
   return Error{.kind = ErrorKind::kInput,
-               .text = "no .symtab in this file, so its functions cannot be told from inlined ones; "
-                       "encode before strip",
+               .text =
+                   "no .symtab in this file, so its functions cannot be told from inlined ones; "
+                   "encode before strip",
                .file = image.path()};
 }
 
@@ -134,9 +136,8 @@ Result<> open_inputs(const EncodeOptions& options, Diagnostics& diagnostics, Inp
       return opened;
     }
     if (options.inputs.size() > 1) {
-      diagnostics.report(Diagnostic{.severity = Severity::kWarning,
-                                    .file = path,
-                                    .text = opened.error().text});
+      diagnostics.report(
+          Diagnostic{.severity = Severity::kWarning, .file = path, .text = opened.error().text});
     }
     last_without = std::move(opened);
   }
@@ -214,14 +215,14 @@ struct WorkerScratch {
 
 Error broken_units_error(std::uint64_t count) {
   return Error{.kind = ErrorKind::kInput,
-               .text = std::to_string(count) +
-                       (count == 1 ? " unit is" : " units are") +
+               .text = std::to_string(count) + (count == 1 ? " unit is" : " units are") +
                        " broken, so the answer would be incomplete; nothing was written "
                        "(--keep-going writes what could be read)"};
 }
 
-// Workers decode and fold units in any order; the turnstile lets the results through in link order, on whichever
-// worker arrives with the next one. No thread runs without a slot; at most `window` fragments are alive.
+// Workers decode and fold units in any order; the turnstile lets the results through in link order,
+// on whichever worker arrives with the next one. No thread runs without a slot; at most `window`
+// fragments are alive.
 Result<> load_and_merge(const EncodeOptions& options, const Inputs& inputs, SlotSource& slots,
                         Diagnostics& diagnostics, EncodeResult& result, Merger& merger,
                         const Table& table) {
@@ -276,13 +277,18 @@ Result<> load_and_merge(const EncodeOptions& options, const Inputs& inputs, Slot
       });
 }
 
-Result<> commit(const EncodeOptions& options, const ElfImage& image, Bytes btf) {
+Result<> commit(const EncodeOptions& options, const ElfImage& image, WrittenBtf& written) {
   if (options.output_kind == OutputKind::kDetached) {
     OutputFile output = TRY(OutputFile::create(options.output, kDetachedMode));
-    TRY(output.write(btf));
+    TRY(output.write(written.bytes));
     return output.commit();
   }
-  const std::vector<std::byte> file = TRY(embed_sections(image, {{".BTF", btf}}));
+  // A .BTF that is loaded into memory keeps its size, and the kernel takes all of it for BTF.
+  const ElfSection* old = image.find(".BTF");
+  if (old != nullptr && (old->flags & SHF_ALLOC) != 0 && old->size > written.bytes.size()) {
+    pad_btf(written, old->size, image.byte_order());
+  }
+  const std::vector<std::byte> file = TRY(embed_sections(image, {{".BTF", written.bytes}}));
   OutputFile output = TRY(OutputFile::create(image.path(), kDetachedMode, image.path()));
   TRY(output.write(file));
   return output.commit();
@@ -309,16 +315,17 @@ Result<> encode(const EncodeOptions& options, SlotSource& slots, Diagnostics& di
   }
   result.seconds.load = watch.lap();
 
-  // From here on no fragment is alive, every type has its place, and nothing depends on timing any more.
+  // From here on no fragment is alive, every type has its place, and nothing depends on timing any
+  // more.
   const Graph graph = merger.finish();
   const std::vector<ChosenFunction> functions =
       choose_functions(graph, inputs.symbols, options.features.consistent_func);
-  const WrittenBtf btf = TRY(write_btf({.graph = graph,
-                                        .functions = functions,
-                                        .sections = inputs.sections,
-                                        .kfuncs = inputs.kfuncs,
-                                        .decl_tags = options.features.decl_tag,
-                                        .order = inputs.files.front()->dwarf.order}));
+  WrittenBtf btf = TRY(write_btf({.graph = graph,
+                                  .functions = functions,
+                                  .sections = inputs.sections,
+                                  .kfuncs = inputs.kfuncs,
+                                  .decl_tags = options.features.decl_tag,
+                                  .order = inputs.files.front()->dwarf.order}));
   if (btf.types == 0) {
     diagnostics.report(Diagnostic{.severity = Severity::kWarning,
                                   .file = options.inputs.front(),
@@ -331,7 +338,7 @@ Result<> encode(const EncodeOptions& options, SlotSource& slots, Diagnostics& di
   result.seconds.write = watch.lap();
 
   // All or nothing: a temporary beside the target, fsync, rename.
-  TRY(commit(options, inputs.files.front()->image, btf.bytes));
+  TRY(commit(options, inputs.files.front()->image, btf));
   result.written = true;
   result.seconds.commit = watch.lap();
   return {};

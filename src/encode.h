@@ -10,7 +10,7 @@
 
 namespace btfloom {
 
-struct StageTimes {  // seconds of wall time
+struct StageTimes {   // seconds of wall time
   double open = 0;    // mapping, sections, symbols, unit list
   double load = 0;    // the parallel part: load, fold and merge
   double write = 0;   // functions, numbering, bytes
@@ -18,8 +18,8 @@ struct StageTimes {  // seconds of wall time
 };
 
 struct EncodeResult {
-  std::uint64_t units = 0;          // units read
-  std::uint64_t broken_units = 0;   // units left out because their structure is broken
+  std::uint64_t units = 0;         // units read
+  std::uint64_t broken_units = 0;  // units left out because their structure is broken
   std::uint64_t dies = 0;
   std::uint64_t types_read = 0;     // types met in DWARF
   std::uint64_t types_written = 0;  // types in the output, void not counted
@@ -28,13 +28,15 @@ struct EncodeResult {
   std::uint64_t degraded = 0;       // odd types that were replaced by the nearest honest thing
   std::uint64_t bytes = 0;          // size of the BTF
   unsigned peak_workers = 0;
-  bool written = false;             // the output is complete and in place
+  bool written = false;  // the output is complete and in place
   StageTimes seconds;
 };
 
-// Encodes options.inputs, in order, into one BTF. `result` is filled as far as the run came, also on error. Thread-safe and
-// re-entrant: no global state. Errors: see ErrorKind; on any error nothing is written and the old output is untouched
-// (unless keep_going, for broken units). No DWARF in any input: kNoDebug.
-Result<> encode(const EncodeOptions& options, SlotSource& slots, Diagnostics& diagnostics, EncodeResult& result);
+// Encodes options.inputs, in order, into one BTF. `result` is filled as far as the run came, also
+// on error. Thread-safe and re-entrant: no global state. Errors: see ErrorKind; on any error
+// nothing is written and the old output is untouched (unless keep_going, for broken units). No
+// DWARF in any input: kNoDebug.
+Result<> encode(const EncodeOptions& options, SlotSource& slots, Diagnostics& diagnostics,
+                EncodeResult& result);
 
 }  // namespace btfloom

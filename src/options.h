@@ -9,8 +9,9 @@
 
 namespace btfloom {
 
-// The features of pahole's --btf_features, by its names (docs/encoding-choices.md). Two more change nothing:
-// optimized_func has no effect in the peer either, and every output is a reproducible_build.
+// The features of pahole's --btf_features, by its names (docs/encoding-choices.md). Two more change
+// nothing: optimized_func has no effect in the peer either, and every output is a
+// reproducible_build.
 struct Features {
   bool encode_force = true;
   bool var = true;
@@ -31,10 +32,10 @@ enum class OutputKind : std::uint8_t {
 struct EncodeOptions {
   std::vector<std::string> inputs;
   OutputKind output_kind = OutputKind::kDetached;
-  std::string output;                          // path of the detached file
+  std::string output;  // path of the detached file
   Features features;
   std::vector<std::uint16_t> exclude_languages;  // DW_LANG_* codes of units to leave out
-  bool keep_going = false;                     // write although a unit was broken (the status still tells)
+  bool keep_going = false;  // write although a unit was broken (the status still tells)
   // Another thread may set it to anything but 0: the run then ends soon with kCancelled.
   const volatile int* cancel = nullptr;
   std::function<void(std::size_t done, std::size_t total)> progress;

@@ -1,7 +1,9 @@
-// BTF on disk: kinds, header and records (Documentation/bpf/btf.rst, "2. BTF Type and String Encoding"; include/uapi/
-// linux/btf.h). Spelled out here because the kinds that matter are newer than the headers of older systems.
+// BTF on disk: kinds, header and records (Documentation/bpf/btf.rst, "2. BTF Type and String
+// Encoding"; include/uapi/ linux/btf.h). Spelled out here because the kinds that matter are newer
+// than the headers of older systems.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 namespace btfloom {
@@ -31,6 +33,7 @@ enum class BtfKind : std::uint8_t {
 inline constexpr std::uint16_t kBtfMagic = 0xeb9f;
 inline constexpr std::uint8_t kBtfVersion = 1;
 inline constexpr std::uint32_t kBtfHeaderSize = 24;
+inline constexpr std::size_t kBtfStringSizeAt = 20;    // of btf_header.str_len
 inline constexpr std::uint32_t kBtfMaxCount = 0xffff;  // vlen
 
 // struct btf_type.info: vlen in bits 0-15, kind in bits 24-28, kind_flag in bit 31.

@@ -18,7 +18,9 @@ Kind comparable_kind(const Type& type) {
   return type.kind == Kind::kOpaque ? Kind::kStruct : type.kind;
 }
 
-bool same_name(const char* a, const char* b) { return std::string_view(a) == b; }
+bool same_name(const char* a, const char* b) {
+  return std::string_view(a) == b;
+}
 
 class PrototypeComparison {
  public:
@@ -162,7 +164,8 @@ class FunctionChoice {
     return sorted;
   }
 
-  // The candidate at the address of one of the symbols, preferably one that was not optimized; else the first.
+  // The candidate at the address of one of the symbols, preferably one that was not optimized; else
+  // the first.
   [[nodiscard]] std::uint32_t canonical(std::uint32_t symbol,
                                         std::span<const std::uint32_t> group) const {
     if (group.size() == 1) {
@@ -182,8 +185,8 @@ class FunctionChoice {
   }
 
   [[nodiscard]] bool is_at_symbol(std::uint32_t symbol, const Function& function) const {
-    for (std::uint32_t member = symbols_[symbol].first_member;
-         member != FunctionSymbols::kNotFound; member = symbols_.member(member).next) {
+    for (std::uint32_t member = symbols_[symbol].first_member; member != FunctionSymbols::kNotFound;
+         member = symbols_.member(member).next) {
       if (symbols_.member(member).value == function.address) {
         return true;
       }
@@ -191,7 +194,8 @@ class FunctionChoice {
     return false;
   }
 
-  // Its parameters were optimized, and it carries the name of a variant, so callers pass something else.
+  // Its parameters were optimized, and it carries the name of a variant, so callers pass something
+  // else.
   [[nodiscard]] bool is_optimized_away(std::uint32_t symbol, const Function& function) const {
     if ((function.flags & kFunctionOptimizedParameters) == 0) {
       return false;
@@ -199,8 +203,8 @@ class FunctionChoice {
     if ((function.flags & kFunctionSignatureChanged) != 0) {
       return true;
     }
-    for (std::uint32_t member = symbols_[symbol].first_member;
-         member != FunctionSymbols::kNotFound; member = symbols_.member(member).next) {
+    for (std::uint32_t member = symbols_[symbol].first_member; member != FunctionSymbols::kNotFound;
+         member = symbols_.member(member).next) {
       const std::string_view name = symbols_.member(member).name;
       if (symbols_.member(member).value == function.address &&
           (name.find(".constprop") != std::string_view::npos ||
@@ -220,8 +224,7 @@ class FunctionChoice {
         return false;
       }
     }
-    if (symbols_[symbol].is_ambiguous ||
-        is_optimized_away(symbol, graph_.functions[candidate])) {
+    if (symbols_[symbol].is_ambiguous || is_optimized_away(symbol, graph_.functions[candidate])) {
       return false;
     }
     for (const std::uint32_t function : group.subspan(1)) {

@@ -1,5 +1,5 @@
-// StringSection: the strings of a BTF, each once, in the order in which they were first asked for (btf.rst, "String
-// encoding"). Offset 0 is the empty string. Not thread-safe.
+// StringSection: the strings of a BTF, each once, in the order in which they were first asked for
+// (btf.rst, "String encoding"). Offset 0 is the empty string. Not thread-safe.
 #pragma once
 
 #include <cstdint>

@@ -48,9 +48,8 @@ class Writer {
   }
 
   void count_extra(const Extra& extra) {
-    next_id_ += extra.kind == Extra::Kind::kVariable
-                    ? 1 + graph_.variables[extra.index].tag_count
-                    : 1;
+    next_id_ +=
+        extra.kind == Extra::Kind::kVariable ? 1 + graph_.variables[extra.index].tag_count : 1;
   }
 
   [[nodiscard]] std::uint32_t id(TypeRef type) const { return type == kVoid ? 0 : id_[type]; }
@@ -139,9 +138,8 @@ class Writer {
         write_enumerators(type);
         break;
       case Kind::kFunctionProto:
-        prototypes_.emplace(
-            prototype_key(type.target, type.first, type.count),
-            write_prototype(type.target, type.first, type.count));
+        prototypes_.emplace(prototype_key(type.target, type.first, type.count),
+                            write_prototype(type.target, type.first, type.count));
         break;
       case Kind::kAlias:
         break;
@@ -222,12 +220,12 @@ class Writer {
 
   void write_function(const ChosenFunction& chosen) {
     const Function& function = graph_.functions[chosen.function];
-    const Hash128 key = prototype_key(function.return_type, function.first_parameter,
-                                      function.parameter_count);
+    const Hash128 key =
+        prototype_key(function.return_type, function.first_parameter, function.parameter_count);
     auto prototype = prototypes_.find(key);
     if (prototype == prototypes_.end()) {
-      const std::uint32_t own_id = write_prototype(
-          function.return_type, function.first_parameter, function.parameter_count);
+      const std::uint32_t own_id =
+          write_prototype(function.return_type, function.first_parameter, function.parameter_count);
       prototype = prototypes_.emplace(key, own_id).first;
     }
     const std::uint32_t name = strings_.add(chosen.name);
@@ -241,8 +239,7 @@ class Writer {
         return;
       }
     }
-    const std::uint32_t own_id =
-        put_header(name, BtfKind::kFunc, 0, false, prototype->second);
+    const std::uint32_t own_id = put_header(name, BtfKind::kFunc, 0, false, prototype->second);
     funcs_of_name_.push_back({prototype->second});
     ++function_count_;
     write_function_tags(function, own_id);
@@ -260,12 +257,11 @@ class Writer {
       }
     }
     for (std::size_t i = 0; i < tags.size(); ++i) {
-      const bool is_known =
-          std::any_of(tags.begin(), tags.begin() + static_cast<std::ptrdiff_t>(i),
-                      [&](const DeclTag& other) {
-                        return other.component == tags[i].component &&
-                               std::string_view(other.value) == tags[i].value;
-                      });
+      const bool is_known = std::any_of(tags.begin(), tags.begin() + static_cast<std::ptrdiff_t>(i),
+                                        [&](const DeclTag& other) {
+                                          return other.component == tags[i].component &&
+                                                 std::string_view(other.value) == tags[i].value;
+                                        });
       if (!is_known) {
         write_decl_tag(tags[i].value, own_id, tags[i].component);
       }
@@ -277,8 +273,7 @@ class Writer {
   Result<> write_datasecs() {
     std::stable_sort(variables_.begin(), variables_.end(),
                      [](const WrittenVariable& a, const WrittenVariable& b) {
-                       return a.section != b.section ? a.section < b.section
-                                                     : a.offset < b.offset;
+                       return a.section != b.section ? a.section < b.section : a.offset < b.offset;
                      });
     for (std::size_t first = 0; first < variables_.size();) {
       std::size_t last = first + 1;
@@ -324,7 +319,7 @@ class Writer {
     store(at + 8, std::uint32_t{0}, input_.order);
     store(at + 12, static_cast<std::uint32_t>(types_.size()), input_.order);
     store(at + 16, static_cast<std::uint32_t>(types_.size()), input_.order);
-    store(at + 20, static_cast<std::uint32_t>(strings.size()), input_.order);
+    store(at + kBtfStringSizeAt, static_cast<std::uint32_t>(strings.size()), input_.order);
     std::copy(types_.begin(), types_.end(), at + kBtfHeaderSize);
     std::copy(strings.begin(), strings.end(), at + kBtfHeaderSize + types_.size());
     return result;
@@ -356,6 +351,16 @@ class Writer {
 
 }  // namespace
 
-Result<WrittenBtf> write_btf(const WriteInput& input) { return Writer(input).run(); }
+Result<WrittenBtf> write_btf(const WriteInput& input) {
+  return Writer(input).run();
+}
+
+void pad_btf(WrittenBtf& btf, std::size_t size, ByteOrder order) {
+  std::byte* string_size = btf.bytes.data() + kBtfStringSizeAt;
+  const std::size_t added = size - btf.bytes.size();
+  const std::size_t strings = load<std::uint32_t>(string_size, order) + added;
+  store(string_size, static_cast<std::uint32_t>(strings), order);
+  btf.bytes.resize(size);
+}
 
 }  // namespace btfloom

@@ -1,8 +1,9 @@
-// write_btf(): the graph becomes the bytes of a BTF. Numbers follow from the order of the graph alone.
+// write_btf(): the graph becomes the bytes of a BTF. Numbers follow from the order of the graph
+// alone.
 //
-// Order of the records: types of the units with their tags and variables, functions by name (each with its prototype if
-// that is new, and its tags), then one DATASEC per section, by section index. Format: Documentation/bpf/btf.rst.
-// Thread-safe (pure).
+// Order of the records: types of the units with their tags and variables, functions by name (each
+// with its prototype if that is new, and its tags), then one DATASEC per section, by section index.
+// Format: Documentation/bpf/btf.rst. Thread-safe (pure).
 #pragma once
 
 #include <cstdint>
@@ -17,7 +18,8 @@
 
 namespace btfloom {
 
-// What the kernel's BTF_SET8 macros say of a function: it is a kfunc, with these flags. Key: index in FunctionSymbols.
+// What the kernel's BTF_SET8 macros say of a function: it is a kfunc, with these flags. Key: index
+// in FunctionSymbols.
 using Kfuncs = std::unordered_map<std::uint32_t, std::uint32_t>;
 inline constexpr std::uint32_t kKfuncFast = 1U << 12;  // KF_FASTCALL of include/linux/btf.h
 
@@ -37,7 +39,12 @@ struct WrittenBtf {
   std::uint32_t variables = 0;
 };
 
-// Errors: kInput if the result would not fit into BTF's 32-bit offsets or a section holds more than 65,535 variables.
+// Makes a BTF larger without changing what it says: its string section ends with more NULs.
+// Precondition: `size` is at least the size that it has, and fits into 32 bits.
+void pad_btf(WrittenBtf& btf, std::size_t size, ByteOrder order);
+
+// Errors: kInput if the result would not fit into BTF's 32-bit offsets or a section holds more than
+// 65,535 variables.
 Result<WrittenBtf> write_btf(const WriteInput& input);
 
 }  // namespace btfloom

@@ -1,23 +1,29 @@
-// The problem: two units hold the same cyclic types, numbered differently, perhaps with copies. Give equal types equal
-// hashes, and different ones different hashes.
+// The problem: two units hold the same cyclic types, numbered differently, perhaps with copies.
+// Give equal types equal hashes, and different ones different hashes.
 //
-//   struct a { struct b *b; };   struct b { struct a *a; int n; };      // reached only through each other
+//   struct a { struct b *b; };   struct b { struct a *a; int n; };      // reached only through
+//   each other
 //
-// Idea, in three steps.
-// 1. Colour. Start with every selected type's content, references to selected types left blank. Then recolour: content
-//    again, with the colours of the targets. Repeat until the number of colours stops growing. Types of one colour are
-//    then equal (this is partition refinement); from here on one representative stands for its colour.
-// 2. Order. Find the strongly connected components of the representatives, targets first (Tarjan's algorithm).
-// 3. Hash each component. References that leave it already have deep shapes. Inside it, colour as in step 1 until the
-//    partition is stable after r rounds, and once more. The digest of the component is the hash of its sorted colours;
-//    the deep shape of a type is the hash of its own last colour and the digest.
+// Idea, in three steps. 1. Colour. Start with every selected type's content, references to selected
+// types left blank. Then recolour: content
+//    again, with the colours of the targets. Repeat until the number of colours stops growing.
+//    Types of one colour are then equal (this is partition refinement); from here on one
+//    representative stands for its colour.
+// 2. Order. Find the strongly connected components of the representatives, targets first (Tarjan's
+// algorithm). 3. Hash each component. References that leave it already have deep shapes. Inside it,
+// colour as in step 1 until the
+//    partition is stable after r rounds, and once more. The digest of the component is the hash of
+//    its sorted colours; the deep shape of a type is the hash of its own last colour and the
+//    digest.
 //
-// Why step 3 is exact: let two components G and H have the same r, and the same set of colours after round r+1. Map types
-// of equal colour onto each other. A colour of round r+1 fixes the content and the round-r colours of the targets; the
-// round-r colours within H are distinct already; so the target of an image is the image of the target. The map is a
-// bisimulation. r and the number of colours are part of the digest.
+// Why step 3 is exact: let two components G and H have the same r, and the same set of colours
+// after round r+1. Map types of equal colour onto each other. A colour of round r+1 fixes the
+// content and the round-r colours of the targets; the round-r colours within H are distinct
+// already; so the target of an image is the image of the target. The map is a bisimulation. r and
+// the number of colours are part of the digest.
 //
-// Cost: a few rounds (names make most types distinct at once) over the content of the selected types.
+// Cost: a few rounds (names make most types distinct at once) over the content of the selected
+// types.
 #include "dedup/deep_shape.h"
 
 #include <algorithm>
@@ -81,7 +87,8 @@ class DeepShapes {
     return input_.hash();
   }
 
-  // Recolours `slots` until the partition is stable; returns the number of rounds. colour_ holds one round more.
+  // Recolours `slots` until the partition is stable; returns the number of rounds. colour_ holds
+  // one round more.
   template <typename Inner>
   std::size_t refine(const std::vector<std::uint32_t>& slots, Inner&& inner) {
     std::size_t classes = 0;

@@ -13,8 +13,11 @@ constexpr std::size_t kAhead = 8;
 
 Hash128 function_key(const Fragment& fragment, const Shapes& shapes, const Function& function,
                      HashInput& input) {
-  const auto link = [&](TypeRef type) { return type == kVoid ? kVoidLink : shapes.link[type].hash; };
-  input.start(32 + function.parameter_count * std::size_t{16} + function.tag_count * std::size_t{8});
+  const auto link = [&](TypeRef type) {
+    return type == kVoid ? kVoidLink : shapes.link[type].hash;
+  };
+  input.start(32 + function.parameter_count * std::size_t{16} +
+              function.tag_count * std::size_t{8});
   input.add(0xfd00U | function.flags);  // no type starts with such a kind
   input.add(function.symbol);
   input.add(function.address);
@@ -48,8 +51,7 @@ void fold(const Table& table, ShapeScratch& scratch, Folded& folded) {
   folded.new_functions.clear();
   folded.function_keys.clear();
   for (std::uint32_t i = 0; i < fragment.functions.size(); ++i) {
-    const Hash128 key =
-        function_key(fragment, folded.shapes, fragment.functions[i], scratch.input);
+    const Hash128 key = function_key(fragment, folded.shapes, fragment.functions[i], scratch.input);
     if (!table.find(key).exists()) {
       folded.new_functions.push_back(i);
       folded.function_keys.push_back(key);

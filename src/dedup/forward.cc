@@ -53,7 +53,8 @@ class Comparison {
 }  // namespace
 
 Hash128 bound_key(const Hash128& link) {
-  const std::uint64_t words[] = {0xfc00, link.low, link.high};  // no content starts with such a kind
+  const std::uint64_t words[] = {0xfc00, link.low,
+                                 link.high};  // no content starts with such a kind
   return hash_bytes(words, sizeof words);
 }
 
@@ -62,11 +63,9 @@ Hash128 flavour_key(const Hash128& content, std::uint64_t flavour) {
   return hash_bytes(words, sizeof words);
 }
 
-void for_each_declared_difference(
-    const Folded& folded, const Graph& graph, const Pair& pair,
-    FunctionRef<void(const Hash128& link, TypeRef definition)> f) {
-  Comparison(folded, graph, f)
-      .compare(folded.fragment.types[pair.type], graph.types[pair.node], 0);
+void for_each_declared_difference(const Folded& folded, const Graph& graph, const Pair& pair,
+                                  FunctionRef<void(const Hash128& link, TypeRef definition)> f) {
+  Comparison(folded, graph, f).compare(folded.fragment.types[pair.type], graph.types[pair.node], 0);
 }
 
 }  // namespace btfloom

@@ -3,18 +3,21 @@
 //   unit 1: struct s;                 struct s *p;      struct t { struct s *s; };
 //   unit 2: struct s { int a; };      struct s *p;      struct t { struct s *s; };
 //
-// References to a tag count by name, whether it is declared or defined, so both pointers have one shape, and both t too.
-// At the end a declaration stands for the definition of its name
+// References to a tag count by name, whether it is declared or defined, so both pointers have one
+// shape, and both t too. At the end a declaration stands for the definition of its name
 // - if there is exactly one, and no union of that name beside a struct;
-// - or if a pair decided it: a struct, union or typedef (here t) that one unit built on the declaration and another on a
-//   definition. It is the same type, so that definition is meant. The first pair in link order decides, as it does in
-//   btf__dedup of libbpf.
-// Otherwise the declaration stays, and a pointer to it is another type than a pointer to a definition.
+// - or if a pair decided it: a struct, union or typedef (here t) that one unit built on the
+// declaration and another on a
+//   definition. It is the same type, so that definition is meant. The first pair in link order
+//   decides, as it does in btf__dedup of libbpf.
+// Otherwise the declaration stays, and a pointer to it is another type than a pointer to a
+// definition.
 //
-// Flavour. To notice pairs, each type has a flavour besides its shape: a hash of the declared tags that it reaches
-// without passing a definition, and where, 0 if there are none. A type whose shape is known with another flavour is looked at by the
-// merger, once per flavour. A tag that is bound counts as 0 from then on, so flavours die out quickly. What a worker sees of that
-// depends on timing; it only makes the merger look more often than it must.
+// Flavour. To notice pairs, each type has a flavour besides its shape: a hash of the declared tags
+// that it reaches without passing a definition, and where, 0 if there are none. A type whose shape
+// is known with another flavour is looked at by the merger, once per flavour. A tag that is bound
+// counts as 0 from then on, so flavours die out quickly. What a worker sees of that depends on
+// timing; it only makes the merger look more often than it must.
 //
 // Thread-safe as long as the arguments belong to the caller (the table is shared, see table.h).
 #pragma once
@@ -45,10 +48,9 @@ struct Pair {
   TypeRef node = kVoid;
 };
 
-// Calls f(link, definition) for each tag that one of the pair uses declared and the other defined; `definition` is
-// the node of the latter.
-void for_each_declared_difference(
-    const Folded& folded, const Graph& graph, const Pair& pair,
-    FunctionRef<void(const Hash128& link, TypeRef definition)> f);
+// Calls f(link, definition) for each tag that one of the pair uses declared and the other defined;
+// `definition` is the node of the latter.
+void for_each_declared_difference(const Folded& folded, const Graph& graph, const Pair& pair,
+                                  FunctionRef<void(const Hash128& link, TypeRef definition)> f);
 
 }  // namespace btfloom

@@ -29,8 +29,9 @@ void Merger::add(Folded& folded) {
   add_functions(folded);
 }
 
-// Definitions that are not the primary one of their name. A name without a primary one gets it here: the first
-// definition, in link order, that reaches no contested one. What a worker found in the table is a primary one.
+// Definitions that are not the primary one of their name. A name without a primary one gets it
+// here: the first definition, in link order, that reaches no contested one. What a worker found in
+// the table is a primary one.
 std::vector<TypeRef> Merger::find_contested(const Folded& folded) {
   std::vector<TypeRef> contested;
   const Fragment& fragment = folded.fragment;
@@ -50,8 +51,8 @@ std::vector<TypeRef> Merger::find_contested(const Folded& folded) {
   return contested;
 }
 
-// Marks the contested definitions and all types that reach them. References mostly lead backwards, so few passes
-// suffice.
+// Marks the contested definitions and all types that reach them. References mostly lead backwards,
+// so few passes suffice.
 void Merger::mark_apart(const Fragment& fragment, const std::vector<TypeRef>& contested) {
   is_apart_.resize(fragment.types.size(), 0);
   for (const TypeRef type : contested) {
@@ -130,13 +131,13 @@ void Merger::add_types(Folded& folded) {
   settle_pairs(folded);
 }
 
-// The type has the content of the node `main`, but uses declared tags where that uses definitions, or the other way
-// round. A struct, union or typedef is the same type all the same, and so pairs declaration and definition. Anything
-// else may turn out to be one of its own, and gets a node until finish().
+// The type has the content of the node `main`, but uses declared tags where that uses definitions,
+// or the other way round. A struct, union or typedef is the same type all the same, and so pairs
+// declaration and definition. Anything else may turn out to be one of its own, and gets a node
+// until finish().
 void Merger::add_other_flavour(Folded& folded, std::uint32_t type, TypeRef main) {
   const Type& record = folded.fragment.types[type];
-  const Hash128 key =
-      flavour_key(folded.shapes.content[type], folded.shapes.flavour[type]);
+  const Hash128 key = flavour_key(folded.shapes.content[type], folded.shapes.flavour[type]);
   const bool pairs = is_struct_or_union(record.kind) || record.kind == Kind::kTypedef;
   if (pairs) {
     folded.node_of[type] = main;
@@ -199,8 +200,8 @@ void Merger::note_definition(const Type& type, TypeRef node) {
   }
 }
 
-// The index type of every array: the first "int" that the units bring, or one of our own, behind the types of the
-// first unit that has an array.
+// The index type of every array: the first "int" that the units bring, or one of our own, behind
+// the types of the first unit that has an array.
 void Merger::add_int(const Folded& folded) {
   if (graph_.int_type != kVoid) {
     return;
@@ -209,7 +210,8 @@ void Merger::add_int(const Folded& folded) {
     graph_.int_type = folded.node_of[folded.fragment.int_type];
   } else if (folded.fragment.has_array) {
     const Type type{.name = "int", .size = 4, .kind = Kind::kInt, .flags = kIntSigned};
-    gather_content(graph_, type, [](TypeRef) { return kVoidLink; }, input_);
+    gather_content(
+        graph_, type, [](TypeRef) { return kVoidLink; }, input_);
     const Hash128 content = input_.hash();
     graph_.int_type = table_.find(content).value;
     if (graph_.int_type == Table::kAbsent) {
@@ -282,8 +284,8 @@ Graph Merger::finish() {
       nodes.push_back(plain.value);
     }
   }
-  settle(definitions_, look_alikes_, [&](const Hash128& link) { return tags_[link].bound; },
-         graph_);
+  settle(
+      definitions_, look_alikes_, [&](const Hash128& link) { return tags_[link].bound; }, graph_);
   return std::move(graph_);
 }
 

@@ -1,18 +1,19 @@
-// Merger: the serial half of deduplication. Takes folded fragments in link order and grows the graph; the place of a
-// type in the output is given here and nowhere else.
+// Merger: the serial half of deduplication. Takes folded fragments in link order and grows the
+// graph; the place of a type in the output is given here and nowhere else.
 //
 //   Merger merger(table);
 //   merger.add(folded);                    // under the baton, unit by unit in link order
 //   const Graph graph = merger.finish();
 //
-// Contested names. Shapes cut references to struct, union and enum at the name. That is right as long as the name means one
-// type. Of 8,452 names in a kernel, 11 are defined twice or more, differently. The first definition in link order is
-// the primary one; shapes mean that one. When a unit brings another definition, that definition and every type of
-// the unit that reaches it are set apart: they get deep shapes (deep_shape.h) instead. Units that see the primary
-// definition, or none, need no second look.
+// Contested names. Shapes cut references to struct, union and enum at the name. That is right as
+// long as the name means one type. Of 8,452 names in a kernel, 11 are defined twice or more,
+// differently. The first definition in link order is the primary one; shapes mean that one. When a
+// unit brings another definition, that definition and every type of the unit that reaches it are
+// set apart: they get deep shapes (deep_shape.h) instead. Units that see the primary definition, or
+// none, need no second look.
 //
-// Forward declarations. A declared tag stands for its definition if exactly one exists. See forward.h. What that makes
-// equal after all is folded in the end. See settle.h.
+// Forward declarations. A declared tag stands for its definition if exactly one exists. See
+// forward.h. What that makes equal after all is folded in the end. See settle.h.
 //
 // Not thread-safe: whoever holds the baton owns the merger.
 #pragma once
@@ -36,7 +37,8 @@ class Merger {
 
   void add(Folded& folded);
 
-  // Binds forward declarations and gives the graph away. No fragment may be alive that reads the table.
+  // Binds forward declarations and gives the graph away. No fragment may be alive that reads the
+  // table.
   Graph finish();
 
  private:
@@ -69,13 +71,13 @@ class Merger {
   HashInput input_;
   std::unordered_map<Hash128, Tag, HashOfHash128> tags_;
   std::unordered_set<Hash128, HashOfHash128> decl_tags_;
-  std::vector<Hash128> new_primaries_;      // given by the unit that is being added
-  std::vector<std::uint32_t> new_types_;    // of that unit, in order
-  std::vector<Pair> pairs_;                 // of that unit: same content, other flavour
-  std::vector<Hash128> plain_content_;      // of the types of that unit that are set apart
+  std::vector<Hash128> new_primaries_;    // given by the unit that is being added
+  std::vector<std::uint32_t> new_types_;  // of that unit, in order
+  std::vector<Pair> pairs_;               // of that unit: same content, other flavour
+  std::vector<Hash128> plain_content_;    // of the types of that unit that are set apart
   LookAlikes look_alikes_;
   std::vector<Definition> definitions_;
-  std::vector<std::uint8_t> is_apart_;      // by type of that unit; empty: none
+  std::vector<std::uint8_t> is_apart_;  // by type of that unit; empty: none
 };
 
 }  // namespace btfloom

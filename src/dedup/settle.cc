@@ -1,7 +1,8 @@
-// Folding look-alikes is partition refinement: they start as equal as they look, and are told apart by what their
-// references stand for, until nothing changes. Types on cycles are folded too, since nothing is told apart without a reason.
-// Folding may leave one definition of a name where there were two, and that binds declarations, and that may fold more: the two
-// take turns until neither finds anything. Every turn removes a node, so that ends.
+// Folding look-alikes is partition refinement: they start as equal as they look, and are told apart
+// by what their references stand for, until nothing changes. Types on cycles are folded too, since
+// nothing is told apart without a reason. Folding may leave one definition of a name where there
+// were two, and that binds declarations, and that may fold more: the two take turns until neither
+// finds anything. Every turn removes a node, so that ends.
 #include "dedup/settle.h"
 
 #include <algorithm>
@@ -82,9 +83,8 @@ class Settlement {
       std::vector<TypeRef> next(members.size());
       for (std::size_t k = 0; k < members.size(); ++k) {
         std::vector<TypeRef> signature = {class_of[members[k]]};
-        for_each_reference(graph_, graph_.types[members[k]], [&](TypeRef target) {
-          signature.push_back(class_of_target(target));
-        });
+        for_each_reference(graph_, graph_.types[members[k]],
+                           [&](TypeRef target) { signature.push_back(class_of_target(target)); });
         next[k] = first_of.emplace(std::move(signature), members[k]).first->second;
       }
       for (std::size_t k = 0; k < members.size(); ++k) {
@@ -114,8 +114,8 @@ class Settlement {
     }
   }
 
-  // A declared struct or union stands for what a pair says, or for the only definition of its name; a declared enum
-  // for the last definition. Returns whether anything was bound.
+  // A declared struct or union stands for what a pair says, or for the only definition of its name;
+  // a declared enum for the last definition. Returns whether anything was bound.
   bool bind() {
     bool has_bound = false;
     for (TypeRef& declared : declared_) {

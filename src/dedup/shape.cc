@@ -1,10 +1,11 @@
-// Types come in DIE post-order, so most of what a type refers to is known when its turn comes: then one pass over its parts
-// gathers its content. Where a reference goes forward, a stack holds the types that wait for their targets: a
-// depth-first walk without recursion, for a file may hold chains of any length.
+// Types come in DIE post-order, so most of what a type refers to is known when its turn comes: then
+// one pass over its parts gathers its content. Where a reference goes forward, a stack holds the
+// types that wait for their targets: a depth-first walk without recursion, for a file may hold
+// chains of any length.
 //
-// A cycle without a tag (C cannot make one; Go typedefs can, and so can a hostile file) shows as a reference to a type
-// that is still on the path. Such types, and those that reach them, are left over and hashed together by
-// deep_shape.h, which sees the cycle as a whole.
+// A cycle without a tag (C cannot make one; Go typedefs can, and so can a hostile file) shows as a
+// reference to a type that is still on the path. Such types, and those that reach them, are left
+// over and hashed together by deep_shape.h, which sees the cycle as a whole.
 #include "dedup/shape.h"
 
 #include <algorithm>
@@ -101,8 +102,7 @@ class ShapeWalk {
       }
       scratch_.is_open[top] = 1;
       for_each_reference(fragment_, fragment_.types[top], [&](TypeRef target) {
-        if (target != kVoid && !shapes_.link[target].is_known() &&
-            scratch_.is_open[target] == 0) {
+        if (target != kVoid && !shapes_.link[target].is_known() && scratch_.is_open[target] == 0) {
           scratch_.stack.push_back(target);
         }
       });

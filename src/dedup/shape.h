@@ -1,9 +1,9 @@
 // Shape: a 128-bit hash of a type's whole content; equal shapes are equal types.
 //
-// In C every cycle of types passes through a named struct, union or enum (a tag), so a reference to a tag counts by
-// kind and name only, and any other reference by the shape of its target. Whether the name means the same type
-// everywhere is not decided here but in merge.h (contested names). The element index of arrays is no part of a
-// shape: there is one for the whole output.
+// In C every cycle of types passes through a named struct, union or enum (a tag), so a reference to
+// a tag counts by kind and name only, and any other reference by the shape of its target. Whether
+// the name means the same type everywhere is not decided here but in merge.h (contested names). The
+// element index of arrays is no part of a shape: there is one for the whole output.
 //
 //   Shapes shapes;
 //   ShapeScratch scratch;
@@ -11,8 +11,8 @@
 //   shapes.content[i]    // identifies type i
 //   shapes.link[i].hash  // what a reference to type i counts as
 //
-// Depends on content alone: not on the unit, the position, the machine or the byte order of the host's pointers.
-// Thread-safe as long as scratch and shapes belong to the caller.
+// Depends on content alone: not on the unit, the position, the machine or the byte order of the
+// host's pointers. Thread-safe as long as scratch and shapes belong to the caller.
 #pragma once
 
 #include <vector>
@@ -36,7 +36,8 @@ struct Link {
 struct Shapes {
   std::vector<Hash128> content;
   std::vector<Link> link;
-  // Which declared tags the type uses where another unit may use definitions; 0: none. See forward.h.
+  // Which declared tags the type uses where another unit may use definitions; 0: none. See
+  // forward.h.
   std::vector<std::uint64_t> flavour;
 };
 
@@ -55,7 +56,8 @@ inline bool is_tag(const Type& type) {
          *type.name != '\0';
 }
 
-// A tag that says what is in it. An enum without enumerators is only declared (btf_dedup of libbpf).
+// A tag that says what is in it. An enum without enumerators is only declared (btf_dedup of
+// libbpf).
 inline bool is_definition(const Type& type) {
   return is_tag(type) && type.kind != Kind::kForward && !(is_enum(type.kind) && type.count == 0);
 }
@@ -119,7 +121,8 @@ void gather_content(const Parts& parts, const Type& type, LinkOf&& link_of, Hash
   }
 }
 
-// `is_bound(link)` says that a declared struct or union is known to stand for its definition (forward.h).
+// `is_bound(link)` says that a declared struct or union is known to stand for its definition
+// (forward.h).
 void compute_shapes(const Fragment& fragment, FunctionRef<bool(const Hash128& link)> is_bound,
                     ShapeScratch& scratch, Shapes& shapes);
 

@@ -9,8 +9,7 @@ Table::Table(std::size_t expected) : array_(nullptr) {
   array_.store(arrays_.back().get(), std::memory_order_release);
 }
 
-void Table::place(Array& array, std::uint64_t key, std::uint64_t high,
-                  const Entry& entry) {
+void Table::place(Array& array, std::uint64_t key, std::uint64_t high, const Entry& entry) {
   std::size_t at = key & array.mask;
   // relaxed: the only writer reads what it wrote itself
   while (array.slots[at].low.load(std::memory_order_relaxed) != 0) {

@@ -1,18 +1,23 @@
 // Table: what is already merged, by hash. One writer, many readers, insert only, no locks.
 //
 //   table.insert(hash, {value, flavour});           // the merger, and nobody else
-//   const Table::Entry entry = table.find(hash);    // any worker, at any time; value kAbsent if not there (yet)
+//   const Table::Entry entry = table.find(hash);    // any worker, at any time; value kAbsent if
+//   not there (yet)
 //
-// The merger runs under the baton, so there is one writer at a time, and whatever hands the baton on orders the
-// writers. Workers ask the table only "do I know that this is merged already?". Since a worker drops a type only when
-// the answer is yes, and the merger would have found the same entry, timing changes how much is dropped early, never
-// what comes out. A reader that misses an entry that is just being written loses nothing but that.
+// The merger runs under the baton, so there is one writer at a time, and whatever hands the baton
+// on orders the writers. Workers ask the table only "do I know that this is merged already?". Since
+// a worker drops a type only when the answer is yes, and the merger would have found the same
+// entry, timing changes how much is dropped early, never what comes out. A reader that misses an
+// entry that is just being written loses nothing but that.
 //
 // Memory orders:
-// - A slot is published by storing its `low` word last, with release; find() loads it with acquire, so it sees the
+// - A slot is published by storing its `low` word last, with release; find() loads it with acquire,
+// so it sees the
 //   rest of the slot. A slot never changes afterwards.
-// - Growing builds a larger array and publishes it with release; find() loads the array with acquire. Old arrays stay
-//   until the table dies: a reader may still be in them, and all of them together are no larger than the last.
+// - Growing builds a larger array and publishes it with release; find() loads the array with
+// acquire. Old arrays stay
+//   until the table dies: a reader may still be in them, and all of them together are no larger
+//   than the last.
 #pragma once
 
 #include <atomic>
@@ -82,9 +87,9 @@ class Table {
   static void place(Array& array, std::uint64_t key, std::uint64_t high, const Entry& entry);
   void grow();
 
-  std::atomic<const Array*> array_;              // shared: see memory orders above
-  std::vector<std::unique_ptr<Array>> arrays_;   // the merger's
-  std::size_t size_ = 0;                         // the merger's
+  std::atomic<const Array*> array_;             // shared: see memory orders above
+  std::vector<std::unique_ptr<Array>> arrays_;  // the merger's
+  std::size_t size_ = 0;                        // the merger's
 };
 
 }  // namespace btfloom

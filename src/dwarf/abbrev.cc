@@ -10,7 +10,9 @@ namespace btfloom {
 
 namespace {
 
-constexpr std::uint32_t bits() { return 0; }
+constexpr std::uint32_t bits() {
+  return 0;
+}
 template <typename... Rest>
 constexpr std::uint32_t bits(Attribute first, Rest... rest) {
   return attribute_bit(first) | bits(rest...);
@@ -19,8 +21,8 @@ constexpr std::uint32_t bits(Attribute first, Rest... rest) {
 // What load/ asks of a DIE of this tag. Everything else is skipped.
 std::uint32_t wanted_attributes(std::uint16_t tag) {
   using enum Attribute;
-  constexpr std::uint32_t kAggregate = bits(kSibling, kName, kByteSize, kDeclaration, kSpecification,
-                                            kSignature, kAnnotation);
+  constexpr std::uint32_t kAggregate =
+      bits(kSibling, kName, kByteSize, kDeclaration, kSpecification, kSignature, kAnnotation);
   switch (tag) {
     case DW_TAG_base_type:
     case DW_TAG_string_type:
@@ -249,7 +251,8 @@ Result<> AbbrevTable::compile(const Unit& unit) {
     abbrev.first_step = static_cast<std::uint32_t>(steps_.size());
     abbrev.largest_size = kMaxLebBytes;  // the code itself
     if (!reader.ok()) {
-      // Binutils and the kernel's linker scripts keep the final 0; a table that just ends is damaged.
+      // Binutils and the kernel's linker scripts keep the final 0; a table that just ends is
+      // damaged.
       return damaged(unit, ".debug_abbrev ends inside a table");
     }
     const Result<> compiled = compile_attributes(reader, unit.forms, abbrev);

@@ -1,13 +1,14 @@
 // Abbreviation tables compiled into little programs (DWARF 5 section 7.5.3).
 //
-// A declaration says tag, children and a list of (attribute, form). Most attributes of a real file are of
-// no use here (decl_file, decl_line, ranges, ...), and most forms have a fixed size. So a declaration becomes
-// a program of few steps: a run of unwanted fixed-size values is one skip, whatever its length; a wanted
-// value is read into the slot of its attribute; what the declaration itself says (implicit_const,
-// flag_present) is a constant. What a tag does not need is skipped too: a name is wanted on a member, but
-// not on a label. cursor.h runs the programs.
+// A declaration says tag, children and a list of (attribute, form). Most attributes of a real file
+// are of no use here (decl_file, decl_line, ranges, ...), and most forms have a fixed size. So a
+// declaration becomes a program of few steps: a run of unwanted fixed-size values is one skip,
+// whatever its length; a wanted value is read into the slot of its attribute; what the declaration
+// itself says (implicit_const, flag_present) is a constant. What a tag does not need is skipped
+// too: a name is wanted on a member, but not on a label. cursor.h runs the programs.
 //
-// A table belongs to one worker: it compiles what it needs, and keeps it while the units share a table.
+// A table belongs to one worker: it compiles what it needs, and keeps it while the units share a
+// table.
 #pragma once
 
 #include <array>
@@ -90,16 +91,16 @@ struct Step {
 struct Abbrev {
   std::uint16_t tag = 0;  // 0: no such code
   bool has_children = false;
-  std::uint32_t present = 0;        // attribute_bit() of every wanted attribute of the declaration
-  std::uint32_t first_step = 0;     // in AbbrevTable::steps()
+  std::uint32_t present = 0;     // attribute_bit() of every wanted attribute of the declaration
+  std::uint32_t first_step = 0;  // in AbbrevTable::steps()
   std::uint32_t step_count = 0;
-  std::uint32_t largest_size = 0;   // bytes that a DIE takes at most, strings and blocks left out
+  std::uint32_t largest_size = 0;  // bytes that a DIE takes at most, strings and blocks left out
 };
 
 class AbbrevTable {
  public:
-  // Compiles the table that `unit` uses, unless it is the one compiled last. Errors (kInput): a damaged
-  // table, an unknown form.
+  // Compiles the table that `unit` uses, unless it is the one compiled last. Errors (kInput): a
+  // damaged table, an unknown form.
   Result<> prepare(const Unit& unit);
 
   // The declaration of `code`; its tag is 0 if there is none.
@@ -127,9 +128,9 @@ class AbbrevTable {
   // owned by the worker
   const DwarfSections* sections_ = nullptr;
   std::uint64_t offset_ = 0;
-  std::uint32_t context_key_ = 0;   // version, offset and address size the programs were made for
-  std::vector<Abbrev> abbrevs_;     // by code: GCC and Clang number codes from 1
-  std::vector<Sparse> sparse_;      // codes beyond the dense ones, sorted
+  std::uint32_t context_key_ = 0;  // version, offset and address size the programs were made for
+  std::vector<Abbrev> abbrevs_;    // by code: GCC and Clang number codes from 1
+  std::vector<Sparse> sparse_;     // codes beyond the dense ones, sorted
   std::vector<Step> steps_;
   std::vector<std::int64_t> constants_;
 };

@@ -1,9 +1,9 @@
 // DW_* constants: those of <dwarf.h> (elfutils), and the few that its Debian 12 version lacks.
 #pragma once
 
-#include <dwarf.h>
-
 #include <cstdint>
+
+#include <dwarf.h>
 
 namespace btfloom {
 

@@ -44,8 +44,8 @@ bool Cursor::read_slow(const Step& step, Value& value) {
   return reader.ok();
 }
 
-// One DIE inside its window. After a string or a block the window may have shrunk, so the rest of the
-// program is checked against it again; `slack` is what the remaining fixed part may need.
+// One DIE inside its window. After a string or a block the window may have shrunk, so the rest of
+// the program is checked against it again; `slack` is what the remaining fixed part may need.
 bool Cursor::run(const Abbrev& abbrev, Die& die) {
   const Step* step = table_.steps(abbrev);
   const Step* const last = step + abbrev.step_count;
@@ -146,8 +146,8 @@ bool Cursor::run(const Abbrev& abbrev, Die& die) {
   return true;
 }
 
-// The same steps, every read checked, for DIEs so near the end of the section that their window does not
-// fit. One DIE in millions comes here.
+// The same steps, every read checked, for DIEs so near the end of the section that their window
+// does not fit. One DIE in millions comes here.
 bool Cursor::next_checked(Die& die) {
   Reader reader({at_, end_}, order_);
   const std::uint64_t code = reader.uleb();

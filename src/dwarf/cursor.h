@@ -7,9 +7,12 @@
 //   }
 //
 // How it is fast (style rule 15):
-// - Every DIE costs one bounds check: the program of its abbreviation knows how many bytes it takes at most,
-//   so inside that window loads are unchecked. Only strings and blocks, whose length is data, check again.
-// - Near the end of the section, where the window does not fit, the same steps run through the checked
+// - Every DIE costs one bounds check: the program of its abbreviation knows how many bytes it takes
+// at most,
+//   so inside that window loads are unchecked. Only strings and blocks, whose length is data, check
+//   again.
+// - Near the end of the section, where the window does not fit, the same steps run through the
+// checked
 //   Reader. One DIE in millions goes there.
 // - A DIE may leave its unit (but never the section) before that is noticed: once, behind it.
 // - Nothing is cleared: `present` comes from the abbreviation and says which values hold.

@@ -173,9 +173,7 @@ Value read_block(Reader& reader, std::uint64_t length) {
 
 Value read_form(Reader& reader, std::uint16_t form, std::int64_t implicit_const,
                 const FormContext& context) {
-  const auto constant = [](std::uint64_t number) {
-    return Value{number, 0, FormClass::kConstant};
-  };
+  const auto constant = [](std::uint64_t number) { return Value{number, 0, FormClass::kConstant}; };
   switch (form) {
     case DW_FORM_implicit_const:
       return constant(static_cast<std::uint64_t>(implicit_const));
@@ -200,8 +198,9 @@ Value read_form(Reader& reader, std::uint16_t form, std::int64_t implicit_const,
     case DW_FORM_strx2:
     case DW_FORM_strx3:
     case DW_FORM_strx4:
-      return read_text(reader, text_at_index(context, reader.sized(static_cast<unsigned>(
-                                                          form_size(form, context)))));
+      return read_text(
+          reader,
+          text_at_index(context, reader.sized(static_cast<unsigned>(form_size(form, context)))));
     case DW_FORM_block1:
       return read_block(reader, reader.u8());
     case DW_FORM_block2:

@@ -1,7 +1,8 @@
-// Forms: how an attribute value is stored (DWARF 5 section 7.5.6, table 7.6), for DWARF 2 to 5, 32- and
-// 64-bit DWARF, and the GNU forms of split and supplementary files.
+// Forms: how an attribute value is stored (DWARF 5 section 7.5.6, table 7.6), for DWARF 2 to 5, 32-
+// and 64-bit DWARF, and the GNU forms of split and supplementary files.
 //
-// FormLayout says how many bytes a value takes; Value is a decoded one. Thread-safe (pure functions).
+// FormLayout says how many bytes a value takes; Value is a decoded one. Thread-safe (pure
+// functions).
 #pragma once
 
 #include <cstdint>
@@ -34,9 +35,7 @@ struct Value {
   FormClass form_class = FormClass::kNone;
 
   [[nodiscard]] const char* text() const { return reinterpret_cast<const char*>(number); }
-  [[nodiscard]] Bytes block() const {
-    return {reinterpret_cast<const std::byte*>(number), length};
-  }
+  [[nodiscard]] Bytes block() const { return {reinterpret_cast<const std::byte*>(number), length}; }
 };
 
 // What a unit must say before its values can be read.
@@ -50,7 +49,8 @@ struct FormContext {
   std::uint64_t loclists_base = 0;
 };
 
-// Bytes that a value of `form` takes, or -1 if that depends on the value, or -2 if the form is unknown.
+// Bytes that a value of `form` takes, or -1 if that depends on the value, or -2 if the form is
+// unknown.
 inline constexpr int kVariableSize = -1;
 inline constexpr int kUnknownForm = -2;
 int form_size(std::uint16_t form, const FormContext& context);
@@ -62,8 +62,8 @@ inline const char* text_at(Bytes section, std::uint64_t offset) {
   return offset < section.size() ? reinterpret_cast<const char*>(section.data() + offset) : nullptr;
 }
 
-// The same for .debug_line_str, which holds names of units and folders: a file that was stripped of its line
-// tables has lost it, and those names with it, but nothing else.
+// The same for .debug_line_str, which holds names of units and folders: a file that was stripped of
+// its line tables has lost it, and those names with it, but nothing else.
 inline const char* line_text_at(Bytes section, std::uint64_t offset) {
   return section.empty() ? "" : text_at(section, offset);
 }

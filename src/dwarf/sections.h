@@ -1,7 +1,7 @@
 // DwarfSections: the bytes of one file's debug sections, one span each; empty if the file lacks it.
 //
-// Decompressed and relocated by elf/section_data.h. Const after read_dwarf_sections(), so any thread
-// may read them; they view into the image, which must outlive them.
+// Decompressed and relocated by elf/section_data.h. Const after read_dwarf_sections(), so any
+// thread may read them; they view into the image, which must outlive them.
 #pragma once
 
 #include <cstdint>
@@ -30,8 +30,8 @@ struct DwarfSections {
   std::vector<SectionBytes> owned;
 };
 
-// Errors: kNoDebug if there is no .debug_info, kInput for damaged sections (string sections must end
-// with a NUL, so that every name in them is terminated).
+// Errors: kNoDebug if there is no .debug_info, kInput for damaged sections (string sections must
+// end with a NUL, so that every name in them is terminated).
 Result<DwarfSections> read_dwarf_sections(const ElfImage& image);
 
 }  // namespace btfloom

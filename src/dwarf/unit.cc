@@ -13,7 +13,8 @@ struct AttributeSpec {
   std::int64_t implicit_const = 0;
 };
 
-// Finds declaration `code` in the table at the unit's abbrev_offset, the slow way: one use per unit.
+// Finds declaration `code` in the table at the unit's abbrev_offset, the slow way: one use per
+// unit.
 bool find_abbrev(const Unit& unit, std::uint64_t code, std::uint16_t& tag,
                  std::vector<AttributeSpec>& attributes) {
   const Bytes table = unit.forms.sections->abbrev;
@@ -135,8 +136,8 @@ void read_header(Unit& unit, Reader& reader) {
     if (unit.unit_type == DW_UT_skeleton || unit.unit_type == DW_UT_split_compile) {
       reader.u64();  // the id of the split unit
     } else if (unit.unit_type == DW_UT_type || unit.unit_type == DW_UT_split_type) {
-      reader.u64();                             // type signature
-      reader.sized(unit.forms.offset_size);     // type offset
+      reader.u64();                          // type signature
+      reader.sized(unit.forms.offset_size);  // type offset
     }
   } else {
     unit.unit_type = DW_UT_compile;
@@ -171,8 +172,9 @@ Result<std::vector<Unit>> list_units(const DwarfSections& sections) {
     }
     if (!reader.ok() || length > reader.remaining()) {
       return Error{.kind = ErrorKind::kInput,
-                   .text = ".debug_info is truncated: a unit header announces more bytes than there "
-                           "are; rebuild the file",
+                   .text =
+                       ".debug_info is truncated: a unit header announces more bytes than there "
+                       "are; rebuild the file",
                    .file = sections.file,
                    .die_offset = unit.offset};
     }

@@ -1,7 +1,8 @@
 // Units: the headers of .debug_info (DWARF 5 section 7.5.1), versions 2 to 5, 32- and 64-bit DWARF.
 //
 // A unit is found by walking headers; its own DIE is read for what a reader must know beforehand
-// (language, producer, bases of index tables). Const after list_units(), so any thread may read them.
+// (language, producer, bases of index tables). Const after list_units(), so any thread may read
+// them.
 #pragma once
 
 #include <cstdint>
@@ -30,13 +31,12 @@ struct Unit {
   std::string_view dwo_name;        // not empty: the DIEs are in another file
   std::string broken;               // not empty: why the unit cannot be read
 
-  [[nodiscard]] bool is_clang() const {
-    return producer.find("clang") != std::string_view::npos;
-  }
+  [[nodiscard]] bool is_clang() const { return producer.find("clang") != std::string_view::npos; }
 };
 
 // All units in section order. A unit whose header or unit DIE cannot be understood is listed with
-// `broken` set. Errors (kInput): a length that leaves the section, after which nothing can be found.
+// `broken` set. Errors (kInput): a length that leaves the section, after which nothing can be
+// found.
 Result<std::vector<Unit>> list_units(const DwarfSections& sections);
 
 }  // namespace btfloom

@@ -1,8 +1,10 @@
-// kfuncs of a kernel image: functions that BPF programs may call, as its .BTF_ids section lists them.
+// kfuncs of a kernel image: functions that BPF programs may call, as its .BTF_ids section lists
+// them.
 //
-// The kernel's BTF_KFUNCS_START macros (include/linux/btf_ids.h) leave 32-bit words in .BTF_ids and symbols on them:
-// __BTF_ID__set8__NAME on a set (count, flags, then pairs of id and flags) and __BTF_ID__func__NAME__SUFFIX on each
-// pair. Bit 0 of a set's flags marks a set of kfuncs. Thread-safe: image is const.
+// The kernel's BTF_KFUNCS_START macros (include/linux/btf_ids.h) leave 32-bit words in .BTF_ids and
+// symbols on them: __BTF_ID__set8__NAME on a set (count, flags, then pairs of id and flags) and
+// __BTF_ID__func__NAME__SUFFIX on each pair. Bit 0 of a set's flags marks a set of kfuncs.
+// Thread-safe: image is const.
 #pragma once
 
 #include <cstdint>

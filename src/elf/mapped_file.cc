@@ -33,8 +33,7 @@ Error input_error(const std::string& path, std::string text) {
 }
 
 Error system_error(const std::string& path, const char* what) {
-  return input_error(path, std::string(what) + ": " +
-                               std::generic_category().message(errno));
+  return input_error(path, std::string(what) + ": " + std::generic_category().message(errno));
 }
 
 }  // namespace

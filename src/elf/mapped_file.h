@@ -1,7 +1,7 @@
 // MappedFile: a whole regular file, mapped read-only. Move-only; unmaps itself.
 //
-// Whoever shortens the file while it is mapped makes later reads fail with SIGBUS; build tools replace files by rename, which
-// leaves the mapping as it was. Thread-safe after open().
+// Whoever shortens the file while it is mapped makes later reads fail with SIGBUS; build tools
+// replace files by rename, which leaves the mapping as it was. Thread-safe after open().
 #pragma once
 
 #include <string>

@@ -1,13 +1,14 @@
-// OutputFile: all or nothing. Writes to a temporary beside the target, then fsync and rename; the old file stays until
-// then.
+// OutputFile: all or nothing. Writes to a temporary beside the target, then fsync and rename; the
+// old file stays until then.
 //
 //   OutputFile output = TRY(OutputFile::create("vmlinux.btf", 0640));
 //   TRY(output.write(bytes));
 //   return output.commit();
 //
-// The temporary is created with O_EXCL|O_NOFOLLOW under an unpredictable name in the target's folder. It is unlinked when
-// the object dies uncommitted, and by the signal handler of whoever uses jobs/on_death.h. A target that is no regular file
-// (/dev/null, /dev/stdout, a FIFO) is written directly. Not thread-safe.
+// The temporary is created with O_EXCL|O_NOFOLLOW under an unpredictable name in the target's
+// folder. It is unlinked when the object dies uncommitted, and by the signal handler of whoever
+// uses jobs/on_death.h. A target that is no regular file (/dev/null, /dev/stdout, a FIFO) is
+// written directly. Not thread-safe.
 #pragma once
 
 #include <sys/stat.h>
@@ -22,9 +23,10 @@ namespace btfloom {
 
 class OutputFile {
  public:
-  // The mode of a new file: `mode` & ~umask. With `like` set (path of an existing file), its mode and, where
-  // permitted, owner and group are taken instead (set-user-id and set-group-id bits only together with them). A target that is a symbolic link stays one; what it points to is
-  // replaced. Errors: kOutput (folder missing, read-only, ...), with the target and what to do.
+  // The mode of a new file: `mode` & ~umask. With `like` set (path of an existing file), its mode
+  // and, where permitted, owner and group are taken instead (set-user-id and set-group-id bits only
+  // together with them). A target that is a symbolic link stays one; what it points to is replaced.
+  // Errors: kOutput (folder missing, read-only, ...), with the target and what to do.
   static Result<OutputFile> create(const std::string& target, mode_t mode,
                                    const std::string& like = {});
   OutputFile(OutputFile&& other) noexcept;

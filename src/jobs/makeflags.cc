@@ -15,8 +15,8 @@ bool is_blank(char c) {
 }
 
 // The words as make splits them in decode_env_switches(): a backslash takes the next character as
-// it is. Ends at the word
-// "--", behind which are variables of the command line, which may contain anything.
+// it is. Ends at the word "--", behind which are variables of the command line, which may contain
+// anything.
 std::vector<std::string> words_of(std::string_view text) {
   std::vector<std::string> words;
   std::size_t at = 0;

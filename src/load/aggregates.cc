@@ -1,4 +1,5 @@
-// Structs, unions, enumerations, arrays and subroutine types: DIEs whose children belong to the type.
+// Structs, unions, enumerations, arrays and subroutine types: DIEs whose children belong to the
+// type.
 #include <algorithm>
 
 #include "dwarf/constants.h"
@@ -25,8 +26,7 @@ void UnitLoader::load_struct(Kind kind) {
             .origin = offset,
             .kind = kind};
   if (die_.has(Attribute::kSignature)) {
-    return fail(die_.offset,
-                "the type is in a type unit; compile without -fdebug-types-section");
+    return fail(die_.offset, "the type is in a type unit; compile without -fdebug-types-section");
   }
   if (*type.name == '\0' && die_.has(Attribute::kSpecification)) {
     Die specification;
@@ -72,8 +72,8 @@ void UnitLoader::load_struct(Kind kind) {
   flush_type_tags(tag_mark, add_type(place, type));
 }
 
-// Moves the members behind `mark` to the fragment, settles which form they take, and drops those that BTF
-// cannot hold.
+// Moves the members behind `mark` to the fragment, settles which form they take, and drops those
+// that BTF cannot hold.
 void UnitLoader::finish_members(std::size_t mark, Type& type) {
   const auto first = scratch_.member_stack.begin() + static_cast<std::ptrdiff_t>(mark);
   const auto last = scratch_.member_stack.end();
@@ -103,8 +103,8 @@ void UnitLoader::finish_members(std::size_t mark, Type& type) {
       degrade(type.origin, "member " + std::string(member->name) +
                                " lies too far out for a struct with bitfields; left out");
     } else if (type.kind == Kind::kUnion && member->bit_offset != 0) {
-      degrade(type.origin, "union member " + std::string(member->name) +
-                               " does not start at 0; left out");
+      degrade(type.origin,
+              "union member " + std::string(member->name) + " does not start at 0; left out");
     } else if (fragment_.members.size() - type.first == kMaxCount) {
       degrade(type.origin, "more than 65,535 members; the rest is left out");
       break;
@@ -133,8 +133,8 @@ void UnitLoader::load_member(std::int32_t component) {
   load_tag_children(component);
 }
 
-// DWARF 5 section 5.7.6: DW_AT_data_bit_offset counts from the start of the aggregate; before DWARF 4,
-// DW_AT_bit_offset counts from the most significant bit of the storage unit.
+// DWARF 5 section 5.7.6: DW_AT_data_bit_offset counts from the start of the aggregate; before DWARF
+// 4, DW_AT_bit_offset counts from the most significant bit of the storage unit.
 std::uint64_t UnitLoader::member_bit_offset(std::uint64_t bit_size) const {
   const auto position = [&](Attribute attribute) -> std::uint64_t {
     const Value& value = die_[attribute];
@@ -146,8 +146,9 @@ std::uint64_t UnitLoader::member_bit_offset(std::uint64_t bit_size) const {
     }
     Reader reader(value.block(), unit_.forms.sections->order);
     Operation operation;
-    const bool is_constant = next_operation(reader, unit_.forms, operation) &&
-                             (operation.code == DW_OP_plus_uconst || operation.code == DW_OP_constu);
+    const bool is_constant =
+        next_operation(reader, unit_.forms, operation) &&
+        (operation.code == DW_OP_plus_uconst || operation.code == DW_OP_constu);
     return is_constant ? operation.number : ~std::uint64_t{0} / 8;
   };
   if (die_.has(Attribute::kDataBitOffset)) {
@@ -165,9 +166,8 @@ std::uint64_t UnitLoader::member_bit_offset(std::uint64_t bit_size) const {
   std::uint64_t storage = die_.constant(Attribute::kByteSize);
   if (storage == 0 && die_.has(Attribute::kType)) {
     const Value& type = die_[Attribute::kType];
-    storage = type.form_class == FormClass::kReference
-                  ? peek_size(static_cast<DieRef>(type.number))
-                  : 0;
+    storage =
+        type.form_class == FormClass::kReference ? peek_size(static_cast<DieRef>(type.number)) : 0;
   }
   return storage == 0 ? start : start + storage * 8 - bit_offset - bit_size;
 }
@@ -179,8 +179,7 @@ std::uint64_t UnitLoader::peek_size(DieRef type) const {
     if (die.has(Attribute::kByteSize)) {
       return die.constant(Attribute::kByteSize);
     }
-    if (!die.has(Attribute::kType) ||
-        die[Attribute::kType].form_class != FormClass::kReference) {
+    if (!die.has(Attribute::kType) || die[Attribute::kType].form_class != FormClass::kReference) {
       return 0;
     }
     type = static_cast<DieRef>(die[Attribute::kType].number);
@@ -192,8 +191,7 @@ void UnitLoader::load_enumeration() {
   const std::uint32_t offset = relative(die_.offset);
   const std::size_t place = scratch_.entries.add(offset);
   if (die_.has(Attribute::kSignature)) {
-    return fail(die_.offset,
-                "the type is in a type unit; compile without -fdebug-types-section");
+    return fail(die_.offset, "the type is in a type unit; compile without -fdebug-types-section");
   }
   Type type{.name = die_.name(),
             .size = static_cast<std::uint32_t>(die_.constant(Attribute::kByteSize)),
@@ -238,13 +236,13 @@ void UnitLoader::load_enumerator() {
     degrade(relative(die_.offset), "an enumerator wider than 64 bits; left out");
   } else {
     scratch_.enumerator_stack.push_back(
-        {.name = name,
-         .value = static_cast<std::int64_t>(die_.constant(Attribute::kConstValue))});
+        {.name = name, .value = static_cast<std::int64_t>(die_.constant(Attribute::kConstValue))});
   }
   skip_children();
 }
 
-// Chooses between ENUM and ENUM64 (btf.rst, BTF_KIND_ENUM64) and moves the enumerators to the fragment.
+// Chooses between ENUM and ENUM64 (btf.rst, BTF_KIND_ENUM64) and moves the enumerators to the
+// fragment.
 void UnitLoader::finish_enumerators(std::size_t mark, Type& type, bool is_signed) {
   const auto first = scratch_.enumerator_stack.begin() + static_cast<std::ptrdiff_t>(mark);
   auto last = scratch_.enumerator_stack.end();
@@ -288,10 +286,8 @@ void UnitLoader::finish_enumerators(std::size_t mark, Type& type, bool is_signed
 void UnitLoader::load_array() {
   const std::uint32_t offset = relative(die_.offset);
   const std::size_t place = scratch_.entries.add(offset);
-  Type type{.size = 1,
-            .target = reference_of(Attribute::kType),
-            .origin = offset,
-            .kind = Kind::kArray};
+  Type type{
+      .size = 1, .target = reference_of(Attribute::kType), .origin = offset, .kind = Kind::kArray};
   if (die_.has_children) {
     unsigned dimensions = 0;
     for_each_child([&] {
@@ -317,9 +313,8 @@ void UnitLoader::load_array() {
 void UnitLoader::load_subroutine() {
   const std::uint32_t offset = relative(die_.offset);
   const std::size_t place = scratch_.entries.add(offset);
-  Type type{.target = reference_of(Attribute::kType),
-            .origin = offset,
-            .kind = Kind::kFunctionProto};
+  Type type{
+      .target = reference_of(Attribute::kType), .origin = offset, .kind = Kind::kFunctionProto};
   const std::size_t mark = scratch_.parameter_stack.size();
   bool is_variadic = false;
   if (die_.has_children) {

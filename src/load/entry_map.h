@@ -1,9 +1,9 @@
 // EntryMap: DIE offset -> what the DIE became, within one unit.
 //
-// DIEs are entered in file order, so the entries are sorted by themselves; one table of buckets, each 32 bytes
-// of .debug_info wide, says where to start looking. A look-up is two or three loads in memory of some kilobytes;
-// nothing is hashed, nothing cleared. References go both ways, so look-ups come after the whole unit was read.
-// Owned by one worker.
+// DIEs are entered in file order, so the entries are sorted by themselves; one table of buckets,
+// each 32 bytes of .debug_info wide, says where to start looking. A look-up is two or three loads
+// in memory of some kilobytes; nothing is hashed, nothing cleared. References go both ways, so
+// look-ups come after the whole unit was read. Owned by one worker.
 #pragma once
 
 #include <cstdint>
@@ -34,7 +34,8 @@ class EntryMap {
  public:
   void clear() { entries_.clear(); }
 
-  // Enters the DIE at `offset`, which must lie behind all entered before. Returns its place for set().
+  // Enters the DIE at `offset`, which must lie behind all entered before. Returns its place for
+  // set().
   std::size_t add(std::uint32_t offset) {
     entries_.push_back({.offset = offset});
     return entries_.size() - 1;

@@ -1,9 +1,10 @@
 // Functions: names, parameters, and whether a function takes them where its prototype says.
 //
-// A function appears in DWARF as an abstract instance (DW_AT_inline: name, types), as concrete instances (DW_AT_low_pc,
-// locations, DW_AT_abstract_origin), or as both in one. A tracer reads arguments from the registers that the ABI gives
-// them, by the prototype; the compiler may have dropped, moved or replaced parameters of a static function. What this
-// file finds out about that goes into flags; btf/functions.h decides with them.
+// A function appears in DWARF as an abstract instance (DW_AT_inline: name, types), as concrete
+// instances (DW_AT_low_pc, locations, DW_AT_abstract_origin), or as both in one. A tracer reads
+// arguments from the registers that the ABI gives them, by the prototype; the compiler may have
+// dropped, moved or replaced parameters of a static function. What this file finds out about that
+// goes into flags; btf/functions.h decides with them.
 #include <algorithm>
 
 #include "dwarf/constants.h"
@@ -14,14 +15,15 @@
 namespace btfloom {
 
 void UnitLoader::load_function() {
-  LoadedFunction function{.name = die_.name(),
-                          .type = reference_of(Attribute::kType),
-                          .origin = reference_of(Attribute::kAbstractOrigin),
-                          .specification = reference_of(Attribute::kSpecification),
-                          .die = relative(die_.offset),
-                          .is_declaration = die_.has(Attribute::kDeclaration),
-                          .is_inline = die_.has(Attribute::kInline),
-                          .is_nocall = die_.constant(Attribute::kCallingConvention) == DW_CC_nocall};
+  LoadedFunction function{
+      .name = die_.name(),
+      .type = reference_of(Attribute::kType),
+      .origin = reference_of(Attribute::kAbstractOrigin),
+      .specification = reference_of(Attribute::kSpecification),
+      .die = relative(die_.offset),
+      .is_declaration = die_.has(Attribute::kDeclaration),
+      .is_inline = die_.has(Attribute::kInline),
+      .is_nocall = die_.constant(Attribute::kCallingConvention) == DW_CC_nocall};
   if (die_.has(Attribute::kLowPc)) {
     const Value& low_pc = die_[Attribute::kLowPc];
     function.address = low_pc.form_class == FormClass::kAddressIndex
@@ -93,7 +95,8 @@ void UnitLoader::finish_function(std::size_t place, std::size_t parameter_mark,
   scratch_.functions.push_back(function);
 }
 
-// Pass 2: names first, then what concrete instances say about their abstract ones, then the judgement.
+// Pass 2: names first, then what concrete instances say about their abstract ones, then the
+// judgement.
 void UnitLoader::settle_functions() {
   if (context_.symbols == nullptr) {
     return;
@@ -120,8 +123,8 @@ const LoadedFunction* UnitLoader::origin_of(const LoadedFunction& function) cons
              : nullptr;
 }
 
-// DWARF 5 sections 3.3.8.1 and 2.13.2: a concrete instance takes its name from the abstract one, a definition
-// outside of its class from the declaration.
+// DWARF 5 sections 3.3.8.1 and 2.13.2: a concrete instance takes its name from the abstract one, a
+// definition outside of its class from the declaration.
 void UnitLoader::settle_name(LoadedFunction& function) {
   const LoadedFunction* named = &function;
   for (unsigned step = 0; *named->name == '\0' && step < 8; ++step) {
@@ -225,9 +228,8 @@ void UnitLoader::locate(LoadedParameter& parameter) {
         set_register(register_of(inner.first));
       }
     } else if (entry == 0 && (summary.count == 1 || fits_register)) {
-      set_register(summary.has_stack_value && base_register_of(first) >= 0
-                       ? base_register_of(first)
-                       : register_of(first));
+      set_register(summary.has_stack_value && base_register_of(first) >= 0 ? base_register_of(first)
+                                                                           : register_of(first));
     } else if (summary.count > 1 && !fits_register) {
       set_register(summary.register_of_first_word);
     }
@@ -242,8 +244,8 @@ unsigned slots_of(std::uint64_t size, unsigned word, bool splits_structs) {
 
 }  // namespace
 
-// The verdict on one parameter; `next` is the first register not yet given away. True: it is in a register that
-// the ABI does not use for it.
+// The verdict on one parameter; `next` is the first register not yet given away. True: it is in a
+// register that the ABI does not use for it.
 bool UnitLoader::judge_parameter(LoadedParameter& parameter, bool signature_changed,
                                  unsigned& next) {
   const MachineAbi& abi = context_.abi;
@@ -307,8 +309,7 @@ bool UnitLoader::takes_struct(const LoadedFunction& function) const {
   for (std::uint32_t i = 0; i < function.parameter_count; ++i) {
     const Entry entry =
         scratch_.entries.find(scratch_.parameters[function.first_parameter + i].type);
-    const TypeRef type =
-        entry.kind() == Entry::Kind::kType ? strip_qualifiers(entry.index) : kVoid;
+    const TypeRef type = entry.kind() == Entry::Kind::kType ? strip_qualifiers(entry.index) : kVoid;
     if (type != kVoid && fragment_.types[type].kind == Kind::kStruct) {
       return true;
     }
@@ -316,8 +317,8 @@ bool UnitLoader::takes_struct(const LoadedFunction& function) const {
   return false;
 }
 
-// Packed structs lie on the stack where nobody can tell. As the peer, only a parameter whose type is the
-// struct itself counts, not a typedef of it.
+// Packed structs lie on the stack where nobody can tell. As the peer, only a parameter whose type
+// is the struct itself counts, not a typedef of it.
 bool UnitLoader::has_packed_stack_struct(const LoadedFunction& function) const {
   for (std::uint32_t i = context_.abi.register_count; i < function.parameter_count; ++i) {
     const Entry entry =
@@ -340,9 +341,8 @@ void UnitLoader::emit_function(const LoadedFunction& function) {
     }
   }
   const LoadedFunction* origin = origin_of(function);
-  const bool signature_changed =
-      unit_.is_clang() && !function.is_inline &&
-      (function.is_nocall || (origin != nullptr && origin->is_nocall));
+  const bool signature_changed = unit_.is_clang() && !function.is_inline &&
+                                 (function.is_nocall || (origin != nullptr && origin->is_nocall));
   const std::uint8_t flags = judge(function, signature_changed);
   Function result{.symbol = function.symbol,
                   .address = function.address,

@@ -4,8 +4,8 @@
 #include <bit>
 
 #include "dwarf/constants.h"
-#include "load/load_unit_internal.h"
 #include "load/for_each_child.h"
+#include "load/load_unit_internal.h"
 
 namespace btfloom {
 
@@ -213,7 +213,8 @@ void UnitLoader::load_die(Scope scope) {
       }
       return;
     case DW_TAG_imported_unit:
-      return fail(die_.offset, "imported units are not read; encode before dwz compresses the file");
+      return fail(die_.offset,
+                  "imported units are not read; encode before dwz compresses the file");
     default:
       return skip_children();
   }
@@ -233,8 +234,7 @@ void UnitLoader::load_base_type() {
   const std::uint64_t encoding = die_.constant(Attribute::kEncoding);
   Type type{.name = die_.name(), .size = static_cast<std::uint32_t>(bytes), .origin = offset};
   if (*type.name == '\0') {
-    return load_opaque("a base type without a name; encoded as bytes without a meaning",
-                       type.size);
+    return load_opaque("a base type without a name; encoded as bytes without a meaning", type.size);
   }
   const bool is_float = encoding == DW_ATE_float;
   const bool is_complex = encoding == DW_ATE_complex_float || encoding == DW_ATE_imaginary_float;

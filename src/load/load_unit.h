@@ -1,10 +1,11 @@
-// load_unit(): one unit of DWARF becomes one fragment. The only folder that knows DWARF and the type graph.
+// load_unit(): one unit of DWARF becomes one fragment. The only folder that knows DWARF and the
+// type graph.
 //
 //   LoadScratch scratch;                      // one per worker, used again for every unit
 //   TRY(load_unit(unit, context, scratch, fragment));
 //
-// What becomes what, and in which order, follows docs/encoding-choices.md. Thread-safe as long as scratch and
-// fragment belong to the caller.
+// What becomes what, and in which order, follows docs/encoding-choices.md. Thread-safe as long as
+// scratch and fragment belong to the caller.
 #pragma once
 
 #include <cstdint>
@@ -32,7 +33,8 @@ struct LoadContext {
   bool skip_odd_variables = true;  // encode_force: leave out variables with odd names or types
 };
 
-// What a worker keeps from unit to unit: abbreviation programs and vectors. Opaque; not thread-safe.
+// What a worker keeps from unit to unit: abbreviation programs and vectors. Opaque; not
+// thread-safe.
 class LoadScratch {
  public:
   LoadScratch();
@@ -47,8 +49,9 @@ class LoadScratch {
 };
 
 // Reads the whole unit into `fragment` (cleared first). Odd types are degraded with a diagnostic in
-// fragment.diagnostics. Errors (kInput; file, unit and DIE set): broken structure, and DIEs that are elsewhere
-// (split DWARF, supplementary files, type units, other units): the unit cannot be trusted as a whole.
+// fragment.diagnostics. Errors (kInput; file, unit and DIE set): broken structure, and DIEs that
+// are elsewhere (split DWARF, supplementary files, type units, other units): the unit cannot be
+// trusted as a whole.
 Result<> load_unit(const Unit& unit, const LoadContext& context, const LoadScratch& scratch,
                    Fragment& fragment);
 

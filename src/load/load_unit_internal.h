@@ -1,8 +1,8 @@
 // Inside load/: the walk over one unit, shared by the files that handle one family of tags each.
 //
-// Pass 1 (load_unit.cc, aggregates.cc, functions.cc, variables.cc) runs the cursor over the unit once and fills the
-// fragment, with references still being DIE offsets. Pass 2 (references.cc, then functions.cc and variables.cc)
-// turns offsets into indices and settles what needs the whole unit.
+// Pass 1 (load_unit.cc, aggregates.cc, functions.cc, variables.cc) runs the cursor over the unit
+// once and fills the fragment, with references still being DIE offsets. Pass 2 (references.cc, then
+// functions.cc and variables.cc) turns offsets into indices and settles what needs the whole unit.
 #pragma once
 
 #include <string>
@@ -39,7 +39,7 @@ struct PlacedParameter {
 struct LoadedFunction {
   const char* name = "";
   DieRef type = kVoid;
-  DieRef origin = kVoid;         // DW_AT_abstract_origin
+  DieRef origin = kVoid;  // DW_AT_abstract_origin
   DieRef specification = kVoid;
   std::uint64_t address = 0;
   std::uint32_t die = 0;
@@ -50,8 +50,8 @@ struct LoadedFunction {
   std::uint32_t tag_count = 0;
   bool is_variadic = false;
   bool is_declaration = false;
-  bool is_inline = false;      // has DW_AT_inline: an abstract instance
-  bool is_nocall = false;      // DW_AT_calling_convention is DW_CC_nocall
+  bool is_inline = false;  // has DW_AT_inline: an abstract instance
+  bool is_nocall = false;  // DW_AT_calling_convention is DW_CC_nocall
   bool is_reordered = false;
 };
 

@@ -7,9 +7,9 @@
 namespace btfloom {
 
 struct MachineAbi {
-  unsigned register_count = 0;       // parameters passed in registers
-  std::array<int, 8> registers{};    // their DWARF numbers in order; -1: not known
-  bool splits_structs = true;        // a struct of two words takes two registers (all but s390)
+  unsigned register_count = 0;     // parameters passed in registers
+  std::array<int, 8> registers{};  // their DWARF numbers in order; -1: not known
+  bool splits_structs = true;      // a struct of two words takes two registers (all but s390)
 };
 
 // By EM_* number; a machine that is not known passes nothing in registers.

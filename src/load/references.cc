@@ -34,8 +34,7 @@ DieRef UnitLoader::reference_of(Attribute attribute) {
            "are not read, compile without -flto");
       break;
     case FormClass::kSignature:
-      fail(die_.offset,
-           "the DIE refers to a type unit; compile without -fdebug-types-section");
+      fail(die_.offset, "the DIE refers to a type unit; compile without -fdebug-types-section");
       break;
     case FormClass::kForeign:
       fail(die_.offset,

@@ -1,4 +1,5 @@
-// Sizes and alignments of the types of a fragment, as far as functions and variables depend on them.
+// Sizes and alignments of the types of a fragment, as far as functions and variables depend on
+// them.
 #include <algorithm>
 
 #include "load/load_unit_internal.h"
@@ -16,7 +17,8 @@ bool has_own_size(Kind kind) {
 
 }  // namespace
 
-// The size that a reader of DW_AT_byte_size would find: of the type, or else of the type it refers to.
+// The size that a reader of DW_AT_byte_size would find: of the type, or else of the type it refers
+// to.
 std::uint64_t UnitLoader::size_of(TypeRef type) const {
   for (unsigned step = 0; type != kVoid && step < kMaxNesting; ++step) {
     const Type& record = fragment_.types[type];
@@ -88,8 +90,8 @@ std::uint64_t UnitLoader::natural_alignment(TypeRef type, unsigned depth) const 
     case Kind::kUnion: {
       std::uint64_t alignment = 1;
       for (std::uint32_t i = 0; i < record.count; ++i) {
-        alignment = std::max(alignment, natural_alignment(
-                                            fragment_.members[record.first + i].type, depth + 1));
+        alignment = std::max(
+            alignment, natural_alignment(fragment_.members[record.first + i].type, depth + 1));
       }
       return alignment;
     }
@@ -98,8 +100,8 @@ std::uint64_t UnitLoader::natural_alignment(TypeRef type, unsigned depth) const 
   }
 }
 
-// DWARF does not say "packed". It is inferred: no padding anywhere, and a member or the size that the natural
-// alignment of the members would not allow.
+// DWARF does not say "packed". It is inferred: no padding anywhere, and a member or the size that
+// the natural alignment of the members would not allow.
 bool UnitLoader::is_inferred_packed(const Type& type) const {
   std::uint64_t end = 0;
   std::uint64_t largest = 1;

@@ -1,5 +1,5 @@
-// Annotations: btf_type_tag and btf_decl_tag, as clang writes them (child DIEs) and as gcc does (a chain of DIEs
-// that starts at DW_AT_GNU_annotation).
+// Annotations: btf_type_tag and btf_decl_tag, as clang writes them (child DIEs) and as gcc does (a
+// chain of DIEs that starts at DW_AT_GNU_annotation).
 #include <string_view>
 
 #include "dwarf/constants.h"
@@ -35,9 +35,10 @@ DieRef next_in_chain(const Die& die) {
 
 }  // namespace
 
-// Reads the type tags of the pointer in die_, which is added right behind them, and returns the DIE that the
-// pointer points to, kVoid if that is a tag. With clang's children the pointer points to the last tag and the
-// first one to the pointee; with gcc's chain it points to the first one and the last one to the pointee.
+// Reads the type tags of the pointer in die_, which is added right behind them, and returns the DIE
+// that the pointer points to, kVoid if that is a tag. With clang's children the pointer points to
+// the last tag and the first one to the pointee; with gcc's chain it points to the first one and
+// the last one to the pointee.
 DieRef UnitLoader::load_type_tags(bool has_children, DieRef pointee) {
   const std::uint32_t origin = relative(die_.offset);
   const DieRef chain = reference_of(Attribute::kAnnotation);
@@ -59,8 +60,7 @@ DieRef UnitLoader::load_type_tags(bool has_children, DieRef pointee) {
   if (previous == kVoid) {
     return pointee;
   }
-  scratch_.direct_targets.push_back(
-      {static_cast<std::uint32_t>(fragment_.types.size()), previous});
+  scratch_.direct_targets.push_back({static_cast<std::uint32_t>(fragment_.types.size()), previous});
   return kVoid;
 }
 
@@ -99,7 +99,8 @@ void UnitLoader::set_target(std::uint32_t type, TypeRef target, DieRef otherwise
   }
 }
 
-// The annotation in die_ belongs to what is being read; its target is filled in when that has an index.
+// The annotation in die_ belongs to what is being read; its target is filled in when that has an
+// index.
 void UnitLoader::load_decl_tag(std::int32_t component) {
   if (context_.decl_tags && kDeclTagName == die_.name()) {
     scratch_.tag_stack.push_back({.value = tag_value(die_), .target = 0, .component = component});
@@ -121,7 +122,8 @@ void UnitLoader::load_gnu_decl_tags(DieRef first, std::int32_t component) {
   }
 }
 
-// All children of the DIE in die_ that are declaration tags, then gcc's chain if the peer reads it there.
+// All children of the DIE in die_ that are declaration tags, then gcc's chain if the peer reads it
+// there.
 void UnitLoader::load_tag_children(std::int32_t component, TagForms forms) {
   const DieRef chain = reference_of(Attribute::kAnnotation);
   if (die_.has_children) {

@@ -12,8 +12,9 @@ namespace {
 
 // What the kernel's macros generate; not variables that anybody declared.
 bool is_generated_name(std::string_view name) {
-  for (const std::string_view prefix : {"__UNIQUE_ID", "__tpstrtab_", "__exitcall_",
-                                        "__gendwarfksyms_ptr_", "__func_stack_frame_non_standard_"}) {
+  for (const std::string_view prefix :
+       {"__UNIQUE_ID", "__tpstrtab_", "__exitcall_", "__gendwarfksyms_ptr_",
+        "__func_stack_frame_non_standard_"}) {
     if (name.starts_with(prefix)) {
       return true;
     }
@@ -43,7 +44,8 @@ bool is_valid_name(std::string_view name) {
 void UnitLoader::load_variable(Scope scope) {
   const bool is_top_level = scope == Scope::kUnit;
   const bool is_declaration = die_.flag(Attribute::kDeclaration);
-  // Only what lies directly in the unit is encoded; a declaration elsewhere may be what it completes.
+  // Only what lies directly in the unit is encoded; a declaration elsewhere may be what it
+  // completes.
   if (context_.sections == nullptr || (scope == Scope::kFunction && !is_declaration)) {
     return skip_children();
   }
@@ -83,7 +85,8 @@ void UnitLoader::settle_variables() {
 
 namespace {
 
-// The address in an expression that is DW_OP_addr or DW_OP_addrx, perhaps with DW_OP_plus_uconst behind it.
+// The address in an expression that is DW_OP_addr or DW_OP_addrx, perhaps with DW_OP_plus_uconst
+// behind it.
 bool read_address(const Unit& unit, const Value& location, std::uint64_t& address) {
   if (location.form_class != FormClass::kBlock) {
     return false;

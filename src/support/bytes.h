@@ -1,5 +1,6 @@
-// Bytes and loads: every section, file and output is a span of bytes, read in the byte order of its ELF file.
-// Unchecked: callers prove the bounds first (support/reader.h checks for them). Thread-safe (pure functions).
+// Bytes and loads: every section, file and output is a span of bytes, read in the byte order of its
+// ELF file. Unchecked: callers prove the bounds first (support/reader.h checks for them).
+// Thread-safe (pure functions).
 #pragma once
 
 #include <bit>
@@ -14,10 +15,18 @@ namespace btfloom {
 using Bytes = std::span<const std::byte>;
 using ByteOrder = std::endian;
 
-constexpr std::uint8_t byte_swap(std::uint8_t v) { return v; }
-constexpr std::uint16_t byte_swap(std::uint16_t v) { return __builtin_bswap16(v); }
-constexpr std::uint32_t byte_swap(std::uint32_t v) { return __builtin_bswap32(v); }
-constexpr std::uint64_t byte_swap(std::uint64_t v) { return __builtin_bswap64(v); }
+constexpr std::uint8_t byte_swap(std::uint8_t v) {
+  return v;
+}
+constexpr std::uint16_t byte_swap(std::uint16_t v) {
+  return __builtin_bswap16(v);
+}
+constexpr std::uint32_t byte_swap(std::uint32_t v) {
+  return __builtin_bswap32(v);
+}
+constexpr std::uint64_t byte_swap(std::uint64_t v) {
+  return __builtin_bswap64(v);
+}
 
 // The unsigned integer T stored at `at` in byte order `order`; `at` needs no alignment.
 template <typename T>

@@ -1,8 +1,9 @@
-// The one channel for what users should hear: severity, file, unit, DIE, text, handed to a callback.
+// The one channel for what users should hear: severity, file, unit, DIE, text, handed to a
+// callback.
 //
-// Thread-safe: any worker may report; the callback runs under a lock, one call at a time. Diagnostics that arise while a
-// unit is read in parallel are collected in a DiagnosticList and reported in link order, so that the log is the same at
-// every job count.
+// Thread-safe: any worker may report; the callback runs under a lock, one call at a time.
+// Diagnostics that arise while a unit is read in parallel are collected in a DiagnosticList and
+// reported in link order, so that the log is the same at every job count.
 #pragma once
 
 #include <cstdint>
@@ -46,9 +47,9 @@ class Diagnostics {
 
  private:
   std::mutex mutex_;
-  Callback callback_;            // const after construction, called under mutex_
-  std::uint64_t warnings_ = 0;   // needs mutex_ while workers run
-  std::uint64_t errors_ = 0;     // needs mutex_ while workers run
+  Callback callback_;           // const after construction, called under mutex_
+  std::uint64_t warnings_ = 0;  // needs mutex_ while workers run
+  std::uint64_t errors_ = 0;    // needs mutex_ while workers run
 };
 
 }  // namespace btfloom

@@ -1,7 +1,7 @@
 // Hash128: a 128-bit content hash (XXH3, fixed seed), the same on every machine for the same bytes.
 //
-// Wide enough to stand for the content: with n = 10^8 distinct contents the odds that any two collide are
-// about n^2 / 2^129 = 1.5e-23. Thread-safe (pure functions).
+// Wide enough to stand for the content: with n = 10^8 distinct contents the odds that any two
+// collide are about n^2 / 2^129 = 1.5e-23. Thread-safe (pure functions).
 #pragma once
 
 #ifndef XXH_INLINE_ALL

@@ -1,4 +1,5 @@
-// Index<Tag>: a 32-bit index that knows what it counts; mixing two kinds does not compile. Trivial, thread-safe.
+// Index<Tag>: a 32-bit index that knows what it counts; mixing two kinds does not compile. Trivial,
+// thread-safe.
 #pragma once
 
 #include <compare>
@@ -17,8 +18,9 @@ struct Index {
   friend constexpr auto operator<=>(const Index&, const Index&) = default;
 };
 
-using UnitIndex = Index<struct UnitTag>;    // position of a unit in link order, over all input files
-using TypeIndex = Index<struct TypeTag>;    // a type inside one fragment, in DIE post-order
-using NodeIndex = Index<struct NodeTag>;    // a type of the merged graph, in order of first occurrence
+using UnitIndex = Index<struct UnitTag>;  // position of a unit in link order, over all input files
+using TypeIndex = Index<struct TypeTag>;  // a type inside one fragment, in DIE post-order
+using NodeIndex =
+    Index<struct NodeTag>;  // a type of the merged graph, in order of first occurrence
 
 }  // namespace btfloom

@@ -1,5 +1,5 @@
-// LEB128 numbers (DWARF 5 section 7.6). Unchecked readers: the caller proves that a terminating byte
-// lies inside the buffer, or uses the checked form. Bits beyond 64 are dropped. Thread-safe.
+// LEB128 numbers (DWARF 5 section 7.6). Unchecked readers: the caller proves that a terminating
+// byte lies inside the buffer, or uses the checked form. Bits beyond 64 are dropped. Thread-safe.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,5 @@
-// Reader: a position in a span of bytes with a sticky error, for everything outside the per-DIE path.
+// Reader: a position in a span of bytes with a sticky error, for everything outside the per-DIE
+// path.
 //
 //   Reader reader(bytes, order);
 //   const auto length = reader.u32();
@@ -75,7 +76,8 @@ class Reader {
   // A NUL-terminated string; the view leaves the NUL out.
   std::string_view string() {
     const auto* text = reinterpret_cast<const char*>(bytes_.data() + position_);
-    const void* end = ok_ ? std::memchr(text, 0, bytes_.size() - position_) : nullptr;
+    const bool has_bytes = ok_ && !at_end();
+    const void* end = has_bytes ? std::memchr(text, 0, bytes_.size() - position_) : nullptr;
     if (end == nullptr) {
       ok_ = false;
       return {};

@@ -1,10 +1,12 @@
-// Result<T>: a value or an Error, never thrown. TRY(expression) unwraps the value or returns the error.
+// Result<T>: a value or an Error, never thrown. TRY(expression) unwraps the value or returns the
+// error.
 //
 //   Result<Unit> read_unit(Bytes bytes);
 //   const Unit unit = TRY(read_unit(bytes));
 //
-// An Error's text says what is wrong and what to do about it, lower case, without a full stop; `file` and the rest say
-// where. Whoever knows more than the callee adds it with at_file(). Thread-safe as any value.
+// An Error's text says what is wrong and what to do about it, lower case, without a full stop;
+// `file` and the rest say where. Whoever knows more than the callee adds it with at_file().
+// Thread-safe as any value.
 #pragma once
 
 #include <cstdint>
@@ -17,12 +19,12 @@
 namespace btfloom {
 
 enum class ErrorKind : std::uint8_t {
-  kInput,       // the input is missing, unreadable or not what it should be
-  kNoDebug,     // the input is sound but has no DWARF
-  kOutput,      // the output could not be written
-  kArgument,    // the request contradicts itself
-  kCancelled,   // the caller asked to stop
-  kResource,    // out of memory, threads or descriptors
+  kInput,      // the input is missing, unreadable or not what it should be
+  kNoDebug,    // the input is sound but has no DWARF
+  kOutput,     // the output could not be written
+  kArgument,   // the request contradicts itself
+  kCancelled,  // the caller asked to stop
+  kResource,   // out of memory, threads or descriptors
 };
 
 struct [[nodiscard]] Error {
@@ -47,10 +49,10 @@ class [[nodiscard]] Result {
  public:
   Result() requires std::is_void_v<T> : state_(std::in_place_index<0>) {}
   template <typename U = Stored>
-    requires(!std::is_void_v<T> && std::is_convertible_v<U &&, Stored> &&
-             !std::is_same_v<std::remove_cvref_t<U>, Error> &&
-             !std::is_same_v<std::remove_cvref_t<U>, Result>)
-  Result(U&& value)  // NOLINT(google-explicit-constructor): a value is a result
+  requires(!std::is_void_v<T> && std::is_convertible_v<U&&, Stored> &&
+           !std::is_same_v<std::remove_cvref_t<U>, Error> &&
+           !std::is_same_v<std::remove_cvref_t<U>, Result>)
+      Result(U&& value)  // NOLINT(google-explicit-constructor): a value is a result
       : state_(std::in_place_index<0>, std::forward<U>(value)) {}
   Result(Error error)  // NOLINT(google-explicit-constructor): an error is a result
       : state_(std::in_place_index<1>, std::move(error)) {}
@@ -69,13 +71,13 @@ class [[nodiscard]] Result {
 };
 
 // Unwraps a Result in a function that returns a Result. Straight-line code only.
-#define TRY(expression)                           \
-  ({                                              \
-    auto try_result_ = (expression);              \
-    if (!try_result_.ok()) {                      \
-      return std::move(try_result_.error());      \
-    }                                             \
-    std::move(try_result_.value());               \
+#define TRY(expression)                      \
+  ({                                         \
+    auto try_result_ = (expression);         \
+    if (!try_result_.ok()) {                 \
+      return std::move(try_result_.error()); \
+    }                                        \
+    std::move(try_result_.value());          \
   })
 
 }  // namespace btfloom

@@ -1,7 +1,8 @@
 // The temporary files of this process that a signal must not leave behind.
 //
-// A fixed table of paths, so that a signal handler may walk it: register_temporary() before the file is created,
-// forget_temporary() once it is renamed or gone. Thread-safe; unlink_all_temporaries() is async-signal-safe.
+// A fixed table of paths, so that a signal handler may walk it: register_temporary() before the
+// file is created, forget_temporary() once it is renamed or gone. Thread-safe;
+// unlink_all_temporaries() is async-signal-safe.
 #pragma once
 
 #include <string>

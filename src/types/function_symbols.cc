@@ -69,15 +69,16 @@ void FunctionSymbols::add(std::string_view name, std::uint64_t value) {
     return;
   }
   FunctionSymbol& symbol = symbols_[slot.symbol];
-  // An address that follows a different one; 0 (an undefined symbol, the start of a section) says nothing.
+  // An address that follows a different one; 0 (an undefined symbol, the start of a section) says
+  // nothing.
   const std::uint64_t previous = members_[symbol.last_member].value;
   symbol.is_ambiguous = symbol.is_ambiguous || (previous != 0 && previous != value);
   members_[symbol.last_member].next = member;
   symbol.last_member = member;
 }
 
-// The peer marks a stem ambiguous when its walk over the sorted table moves on to the next one, so the last
-// one is never marked. Mirrored (docs/encoding-choices.md): the answers must agree.
+// The peer marks a stem ambiguous when its walk over the sorted table moves on to the next one, so
+// the last one is never marked. Mirrored (docs/encoding-choices.md): the answers must agree.
 void FunctionSymbols::finish_file() {
   FunctionSymbol* last = nullptr;
   for (std::size_t i = files_.back().first_symbol; i < symbols_.size(); ++i) {

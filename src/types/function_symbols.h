@@ -1,8 +1,9 @@
 // FunctionSymbols: what the symbol tables of the input files say about functions, by stem.
 //
-// The compiler makes variants of a function (foo.constprop.0, foo.isra.0): they share the stem "foo", the name
-// up to the first '.'. Parts of a function that it moved away (.cold, .part) are no functions. A stem whose
-// symbols have different addresses is ambiguous: nobody can tell which function a FUNC would describe.
+// The compiler makes variants of a function (foo.constprop.0, foo.isra.0): they share the stem
+// "foo", the name up to the first '.'. Parts of a function that it moved away (.cold, .part) are no
+// functions. A stem whose symbols have different addresses is ambiguous: nobody can tell which
+// function a FUNC would describe.
 //
 //   FunctionSymbols symbols;
 //   symbols.add_file();
@@ -10,8 +11,8 @@
 //   symbols.finish_file();
 //   symbols.find(0, "foo")        // index of the stem, kNotFound if the file has no such function
 //
-// Const after the last finish_file(): then any thread may call find(). Names are views into the string tables
-// of the files.
+// Const after the last finish_file(): then any thread may call find(). Names are views into the
+// string tables of the files.
 #pragma once
 
 #include <cstdint>

@@ -1,7 +1,8 @@
-// Graph: the merged types of all units, in the order of their first occurrence. What flows from dedup/ to btf/.
+// Graph: the merged types of all units, in the order of their first occurrence. What flows from
+// dedup/ to btf/.
 //
-// References are NodeIndex values (positions in `types`). Everything that the output holds follows from the graph
-// alone. Built by one merger; const afterwards.
+// References are NodeIndex values (positions in `types`). Everything that the output holds follows
+// from the graph alone. Built by one merger; const afterwards.
 #pragma once
 
 #include <cstdint>

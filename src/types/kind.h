@@ -1,5 +1,5 @@
-// Kind: what a type is, in the graph that flows through the program. It knows neither DWARF nor BTF;
-// the kinds are those that C has and BTF can hold. Trivial, thread-safe.
+// Kind: what a type is, in the graph that flows through the program. It knows neither DWARF nor
+// BTF; the kinds are those that C has and BTF can hold. Trivial, thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -22,15 +22,17 @@ enum class Kind : std::uint8_t {
   kEnum64,
   kForward,  // a struct or union that is declared only
   kFunctionProto,
-  kOpaque,   // size bytes of which nothing can be said: a nameless struct without members
-  kAlias,    // stands for its target; never in a finished fragment
+  kOpaque,  // size bytes of which nothing can be said: a nameless struct without members
+  kAlias,   // stands for its target; never in a finished fragment
 };
 
 constexpr bool is_struct_or_union(Kind kind) {
   return kind == Kind::kStruct || kind == Kind::kUnion;
 }
 
-constexpr bool is_enum(Kind kind) { return kind == Kind::kEnum || kind == Kind::kEnum64; }
+constexpr bool is_enum(Kind kind) {
+  return kind == Kind::kEnum || kind == Kind::kEnum64;
+}
 
 // One target and nothing else.
 constexpr bool is_qualifier_like(Kind kind) {

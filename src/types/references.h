@@ -1,7 +1,7 @@
 // for_each_reference(): the only place that knows which fields of a type are references.
 //
-// `parts` is a Fragment or a Graph: whatever owns the arrays of members and parameters. The order is the
-// order of the fields: target, then members or parameters. Works on const and mutable parts.
+// `parts` is a Fragment or a Graph: whatever owns the arrays of members and parameters. The order
+// is the order of the fields: target, then members or parameters. Works on const and mutable parts.
 #pragma once
 
 #include "types/type.h"

@@ -1,8 +1,9 @@
 // The records of the type graph: types and their parts, in flat arrays, linked by 32-bit indices.
 //
-// The same records are used in a fragment (one unit; references are TypeIndex values) and in the merged
-// graph (references are NodeIndex values). kVoid as a reference is C's void. Names point into the mapped
-// string sections, NUL-terminated, never null, "" if there is none. Trivial data, no thread-safety needed.
+// The same records are used in a fragment (one unit; references are TypeIndex values) and in the
+// merged graph (references are NodeIndex values). kVoid as a reference is C's void. Names point
+// into the mapped string sections, NUL-terminated, never null, "" if there is none. Trivial data,
+// no thread-safety needed.
 #pragma once
 
 #include <cstdint>

@@ -1,10 +1,12 @@
 // VariableSections: which variables get a VAR, by the section that their address lies in.
 //
-// A variable belongs to the first section, by index, whose addresses contain its own, and is kept if that
-// section is one of the wanted ones: .data..percpu, or all of them. In that section offset 0 is special: leftovers of
-// discarded sections end up there, so the symbol table must confirm such a variable by name.
+// A variable belongs to the first section, by index, whose addresses contain its own, and is kept
+// if that section is one of the wanted ones: .data..percpu, or all of them. In that section offset
+// 0 is special: leftovers of discarded sections end up there, so the symbol table must confirm such
+// a variable by name.
 //
-// Sections of several files are numbered one after another. Const after setup: any thread may call find().
+// Sections of several files are numbered one after another. Const after setup: any thread may call
+// find().
 #pragma once
 
 #include <cstdint>

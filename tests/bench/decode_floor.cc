@@ -1,4 +1,5 @@
-// The floor that everything else is measured against: our own cursor over every DIE of a file, and nothing else.
+// The floor that everything else is measured against: our own cursor over every DIE of a file, and
+// nothing else.
 //
 //   decode_floor FILE [THREADS]      prints DIEs and seconds, wall and processor
 #include <sys/resource.h>
@@ -44,7 +45,8 @@ Result<> decode(const char* path, unsigned threads) {
                           while (cursor.next(die)) {
                             ++dies;
                           }
-                          // relaxed: only the sum counts, and the threads have ended when it is read
+                          // relaxed: only the sum counts, and the threads have ended when it is
+                          // read
                           total.fetch_add(dies, std::memory_order_relaxed);
                           return {};
                         }));

@@ -45,6 +45,19 @@ cp copy once; expect 0 '' "$btfloom" encode --in-place copy; cmp once copy || fa
 expect 0 '' "$btfloom" encode -j3 --stats -o two.btf input input.o
 grep -q '^units  *2 ' err
 
+# A .BTF that the file loads into memory (as a linked vmlinux does) keeps its place and size, and is whole.
+head -c 2000 /dev/zero >old.btf
+ld -r -b binary -o old.o old.btf
+objcopy --rename-section .data=.BTF,alloc,load,readonly,data,contents old.o
+gcc input.o old.o -o loaded
+expect 0 '' "$btfloom" encode --in-place loaded
+./loaded
+cmp <(bpftool btf dump file loaded) <(bpftool btf dump file out.btf)
+objcopy -O binary --only-section=.BTF loaded section
+[[ $(stat -c %s section) -eq 2000 ]] || fail "the loaded section changed its size"
+# header: types at 12, strings at 16 and 20; together they are the whole section.
+[[ $((24 + $(od -An -tu4 -j16 -N4 section) + $(od -An -tu4 -j20 -N4 section))) -eq 2000 ]] || fail "bytes behind the BTF"
+
 # Symbolic links stay links.
 ln -sf out.btf link.btf; echo old >out.btf
 expect 0 '' "$btfloom" encode -o link.btf input

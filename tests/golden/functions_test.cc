@@ -1,4 +1,5 @@
-// Functions, variables and kfuncs: which get a FUNC or a VAR. Expected answers follow from docs/encoding-choices.md, "Functions".
+// Functions, variables and kfuncs: which get a FUNC or a VAR. Expected answers follow from
+// docs/encoding-choices.md, "Functions".
 #include <catch2/catch.hpp>
 
 #include "tests/support/encode_file.h"
@@ -53,8 +54,10 @@ TEST_CASE("Functions come last, by name, each behind its prototype", "[golden]")
   NEEDS("gcc");
   NEEDS("bpftool");
   Program program;
-  const Encoded e = encode_linked(program, {"int zeta(int a) { return a; } int alpha(long b) { return (int)b; } int Mid(int a) { return a; }"});
-  // By strcmp: capitals before small letters; zeta shares Mid's prototype (same names of parameters).
+  const Encoded e = encode_linked(program, {"int zeta(int a) { return a; } int alpha(long b) { "
+                                            "return (int)b; } int Mid(int a) { return a; }"});
+  // By strcmp: capitals before small letters; zeta shares Mid's prototype (same names of
+  // parameters).
   const std::size_t mid = e.dump.find("FUNC 'Mid'");
   const std::size_t alpha = e.dump.find("FUNC 'alpha'");
   const std::size_t zeta = e.dump.find("FUNC 'zeta'");
@@ -75,9 +78,10 @@ TEST_CASE("Static functions of one name: one address or none", "[golden]") {
     return text.replace(text.find("pX"), 2, n);
   };
   SECTION("two addresses: nobody can tell which, so none") {
-    const Encoded e = encode_linked(program, {unit("p1", "static int twice(int a) { return a; }"),
-                                              unit("p2", "static int twice(int a) { return a + 1; }"),
-                                              "int zzz(void) { return 0; }"});
+    const Encoded e =
+        encode_linked(program, {unit("p1", "static int twice(int a) { return a; }"),
+                                unit("p2", "static int twice(int a) { return a + 1; }"),
+                                "int zzz(void) { return 0; }"});
     CHECK(count(e, "FUNC 'twice'") == 0);
     CHECK(count(e, "FUNC 'p1'") == 1);
   }
@@ -97,10 +101,12 @@ TEST_CASE("Candidates that contradict each other give no function", "[golden]") 
   NEEDS("gcc");
   NEEDS("bpftool");
   Program program;
-  // One symbol, at one address; the second unit declares another prototype inline and emits nothing.
+  // One symbol, at one address; the second unit declares another prototype inline and emits
+  // nothing.
   const std::vector<std::string> sources = {
       "int odd(int a) { return a; } int zz(void) { return 0; }",
-      "static inline __attribute__((always_inline)) int odd(char *a) { return a[0]; } int use(char *p) { return odd(p); }"};
+      "static inline __attribute__((always_inline)) int odd(char *a) { return a[0]; } int use(char "
+      "*p) { return odd(p); }"};
   CHECK(count(encode_linked(program, sources, {"-O1"}), "FUNC 'odd'") == 0);
   Features features;
   features.consistent_func = false;
@@ -108,7 +114,8 @@ TEST_CASE("Candidates that contradict each other give no function", "[golden]") 
   // Named types count by name, const not at all.
   const std::vector<std::string> alike = {
       "struct s { int a; }; int even(struct s *a) { return a->a; } int zz(void) { return 0; }",
-      "struct s { long b; }; static inline __attribute__((always_inline)) int even(const struct s *a) { return (int)a->b; } "
+      "struct s { long b; }; static inline __attribute__((always_inline)) int even(const struct s "
+      "*a) { return (int)a->b; } "
       "int use(struct s *p) { return even(p); }"};
   CHECK(count(encode_linked(program, alike, {"-O1"}), "FUNC 'even'") == 1);
 }
@@ -131,7 +138,7 @@ TEST_CASE("A function whose parameters were optimized away has no usable prototy
     CHECK(count(e, "FUNC 'caller'") == 1);
   }
   SECTION("in an object, addresses match nothing, so it stays") {
-    const Encoded e = 
+    const Encoded e =
         program.encode({program.compile("o.c", source, {"-O2", "-fno-toplevel-reorder"})});
     CHECK(count(e, "FUNC 'constant'") == 1);
   }
@@ -150,7 +157,8 @@ TEST_CASE("A packed struct among stack parameters is nowhere a tracer would look
     long typedefd(int a, int b, int c, int d, int e, int f, packed_t p) { return a + b + c + d + e + f + p.l; }
     long ordinary(int a, int b, int c, int d, int e, int f, struct aligned p) { return a + b + c + d + e + f + p.l; }
     long early(struct packed p, int a, int b, int c, int d, int e, int f) { return a + b + c + d + e + f + p.l; }
-  )"}, {"-O1"});
+  )"},
+                                  {"-O1"});
   CHECK(count(e, "FUNC 'direct'") == 0);
   CHECK(count(e, "FUNC 'typedefd'") == 1);
   CHECK(count(e, "FUNC 'ordinary'") == 1);
@@ -168,7 +176,8 @@ TEST_CASE("A function of an assembler unit is void (void)", "[golden]") {
 from_assembler:
     ret
     .size from_assembler, .-from_assembler
-)", {"-gdwarf-5"});
+)",
+                                             {"-gdwarf-5"});
   const Encoded e = program.encode({program.link("a.so", {object})});
   REQUIRE(e.ok);
   // gas describes functions since 2.40, the version of Debian 12.
@@ -179,7 +188,8 @@ TEST_CASE("Without a symbol table there is no telling functions apart", "[golden
   NEEDS("gcc");
   NEEDS("llvm-objcopy-14");
   Program program;
-  const std::string linked = program.link("l.so", {program.compile("l.c", "int f(void) { return 0; }", {"-fPIC"})});
+  const std::string linked =
+      program.link("l.so", {program.compile("l.c", "int f(void) { return 0; }", {"-fPIC"})});
   REQUIRE(run({"llvm-objcopy-14", "--remove-section=.symtab", linked}).status == 0);
   const Encoded e = program.encode({linked});
   CHECK_FALSE(e.ok);
@@ -269,7 +279,10 @@ __BTF_ID__func__\name\()__\number:
     .popsection
   )";
   std::vector<std::string> objects = {
-      program.compile("k.c", "int traced(int a) { return a; } int fast(void) { return 1; } int ordinary(void) { return 2; }", {"-fPIC"}),
+      program.compile("k.c",
+                      "int traced(int a) { return a; } int fast(void) { return 1; } int "
+                      "ordinary(void) { return 2; }",
+                      {"-fPIC"}),
       program.compile("ids.s", ids)};
   const std::string linked = program.link("k.so", objects);
   const Encoded e = program.encode({linked});

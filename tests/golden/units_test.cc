@@ -1,5 +1,5 @@
-// Several units: what is folded, what stays apart, and what forward declarations stand for. Expected answers follow from the rules
-// of btf__dedup (libbpf) and docs/encoding-choices.md.
+// Several units: what is folded, what stays apart, and what forward declarations stand for.
+// Expected answers follow from the rules of btf__dedup (libbpf) and docs/encoding-choices.md.
 #include <catch2/catch.hpp>
 
 #include "tests/support/encode_file.h"
@@ -9,7 +9,8 @@ namespace btfloom::test {
 
 namespace {
 
-Encoded encode_units(Program& program, const std::vector<std::string>& sources, unsigned slots = 1) {
+Encoded encode_units(Program& program, const std::vector<std::string>& sources,
+                     unsigned slots = 1) {
   std::vector<std::string> objects;
   for (const std::string& source : sources) {
     objects.push_back(program.compile("u" + std::to_string(objects.size()) + ".c", source));
@@ -26,7 +27,8 @@ TEST_CASE("A declared struct stands for its only definition", "[golden]") {
   NEEDS("clang-14");
   NEEDS("bpftool");
   Program program(GENERATE("gcc", "clang-14"));
-  const Encoded e = encode_units(program, {"struct s; struct s *p;", "struct s { int a; }; struct s *q;"});
+  const Encoded e =
+      encode_units(program, {"struct s; struct s *p;", "struct s { int a; }; struct s *q;"});
   CHECK(count(e, "FWD") == 0);
   CHECK(count(e, "STRUCT 's'") == 1);
   CHECK(count(e, "PTR") == 1);
@@ -36,32 +38,36 @@ TEST_CASE("A declared struct without a definition stays declared", "[golden]") {
   NEEDS("gcc");
   NEEDS("bpftool");
   Program program;
-  const Encoded e = encode_units(program, {"struct s; struct s *p;", "struct s; union u; struct s *p2; union u *q;"});
+  const Encoded e = encode_units(
+      program, {"struct s; struct s *p;", "struct s; union u; struct s *p2; union u *q;"});
   CHECK(count(e, "FWD 's' fwd_kind=struct") == 1);
   CHECK(count(e, "FWD 'u' fwd_kind=union") == 1);
 }
 
-TEST_CASE("With two definitions a declaration stands for neither, and pointers stay apart", "[golden]") {
+TEST_CASE("With two definitions a declaration stands for neither, and pointers stay apart",
+          "[golden]") {
   NEEDS("gcc");
   NEEDS("clang-14");
   NEEDS("bpftool");
   Program program(GENERATE("gcc", "clang-14"));
-  const Encoded e = encode_units(program, {"struct s; struct s *p;", "struct s { int a; }; struct s *p;",
-                                           "struct s { long b; }; struct s *p;"});
+  const Encoded e =
+      encode_units(program, {"struct s; struct s *p;", "struct s { int a; }; struct s *p;",
+                             "struct s { long b; }; struct s *p;"});
   CHECK(count(e, "FWD 's'") == 1);
   CHECK(count(e, "STRUCT 's'") == 2);
   CHECK(count(e, "PTR") == 3);
 }
 
-TEST_CASE("A struct built on the declaration and on a definition decides which one is meant", "[golden]") {
+TEST_CASE("A struct built on the declaration and on a definition decides which one is meant",
+          "[golden]") {
   NEEDS("gcc");
   NEEDS("clang-14");
   NEEDS("bpftool");
   Program program(GENERATE("gcc", "clang-14"));
-  const Encoded e = encode_units(
-      program, {"struct s; struct t { struct s *s; }; struct t t;",
-                "struct s { int a; }; struct t { struct s *s; }; struct t t;",
-                "struct s { long b; }; struct s *p;"});
+  const Encoded e =
+      encode_units(program, {"struct s; struct t { struct s *s; }; struct t t;",
+                             "struct s { int a; }; struct t { struct s *s; }; struct t t;",
+                             "struct s { long b; }; struct s *p;"});
   CHECK(count(e, "FWD") == 0);
   CHECK(count(e, "STRUCT 't'") == 1);
   CHECK(count(e, "STRUCT 's'") == 2);
@@ -72,8 +78,9 @@ TEST_CASE("A struct and a union of one name leave a declaration alone", "[golden
   NEEDS("gcc");
   NEEDS("bpftool");
   Program program;
-  const Encoded e = encode_units(program, {"struct s; struct s *p;", "struct s { int a; }; struct s *p;",
-                                           "union s { int a; }; union s *p;"});
+  const Encoded e =
+      encode_units(program, {"struct s; struct s *p;", "struct s { int a; }; struct s *p;",
+                             "union s { int a; }; union s *p;"});
   CHECK(count(e, "FWD 's' fwd_kind=struct") == 1);
   CHECK(count(e, "STRUCT 's'") == 1);
   CHECK(count(e, "UNION 's'") == 1);
@@ -100,10 +107,12 @@ TEST_CASE("Types that reach different definitions of a name stay apart", "[golde
   NEEDS("bpftool");
   Program program(GENERATE("gcc", "clang-14"));
   const std::string user =
-      "struct via { struct s *s; struct via *self; }; typedef struct via via_t; struct other { int o; }; "
+      "struct via { struct s *s; struct via *self; }; typedef struct via via_t; struct other { int "
+      "o; }; "
       "via_t v; struct other o;";
-  const Encoded e = encode_units(program, {"struct s { int a; };" + user, "struct s { long b; };" + user,
-                                           "struct s { int a; };" + user, "struct s { long b; };" + user});
+  const Encoded e =
+      encode_units(program, {"struct s { int a; };" + user, "struct s { long b; };" + user,
+                             "struct s { int a; };" + user, "struct s { long b; };" + user});
   CHECK(count(e, "STRUCT 's'") == 2);
   CHECK(count(e, "STRUCT 'via'") == 2);
   CHECK(count(e, "TYPEDEF 'via_t'") == 2);
@@ -111,7 +120,8 @@ TEST_CASE("Types that reach different definitions of a name stay apart", "[golde
   CHECK(count(e, "INT 'int'") == 1);
 }
 
-TEST_CASE("Structs that differ only in the element type of an array stay apart, in either order", "[golden]") {
+TEST_CASE("Structs that differ only in the element type of an array stay apart, in either order",
+          "[golden]") {
   NEEDS("gcc");
   NEEDS("bpftool");
   Program program;
@@ -121,16 +131,18 @@ TEST_CASE("Structs that differ only in the element type of an array stay apart, 
   CHECK(count(encode_units(program, {two, one}), "STRUCT 's'") == 2);
 }
 
-TEST_CASE("Types stand in the order of their first occurrence, and the number of jobs changes no byte",
-          "[golden]") {
+TEST_CASE(
+    "Types stand in the order of their first occurrence, and the number of jobs changes no byte",
+    "[golden]") {
   NEEDS("gcc");
   NEEDS("bpftool");
   Program program;
   std::vector<std::string> sources;
   for (int i = 0; i < 24; ++i) {
     const std::string n = std::to_string(i);
-    sources.push_back("struct shared { struct shared *next; struct c" + std::to_string(i % 5) + " *c; }; struct c" +
-                      std::to_string(i % 5) + " { int v" + std::to_string(i % 2) + "; }; struct only" + n +
+    sources.push_back("struct shared { struct shared *next; struct c" + std::to_string(i % 5) +
+                      " *c; }; struct c" + std::to_string(i % 5) + " { int v" +
+                      std::to_string(i % 2) + "; }; struct only" + n +
                       " { struct shared s; struct c0 *f; }; struct only" + n + " v" + n + ";");
   }
   const Encoded serial = encode_units(program, sources);
@@ -159,15 +171,22 @@ TEST_CASE("Inputs that cannot be encoded are errors that name the file", "[golde
     CHECK(e.btf.empty());
   }
   SECTION("units that cite each other are not read yet, and that is said") {
-    const std::string flto = program.compile("l1.c", "struct l { int a; }; struct l g; int f(struct l *); int f(struct l *l) { return l->a; }", {"-flto", "-ffat-lto-objects"});
-    const std::string other = program.compile("l2.c", "struct l { int a; }; int f(struct l *); extern struct l g; int main(void) { return f(&g); }", {"-flto"});
+    const std::string flto = program.compile(
+        "l1.c",
+        "struct l { int a; }; struct l g; int f(struct l *); int f(struct l *l) { return l->a; }",
+        {"-flto", "-ffat-lto-objects"});
+    const std::string other = program.compile("l2.c",
+                                              "struct l { int a; }; int f(struct l *); extern "
+                                              "struct l g; int main(void) { return f(&g); }",
+                                              {"-flto"});
     const std::string linked = program.folder().path("lto");
     const CommandResult result = run({"gcc", "-flto", "-g", "-o", linked, flto, other});
     if (result.status != 0) {
       return;  // a linker without the plugin
     }
     const Encoded e = program.encode({linked});
-    // gcc may or may not make the units cite each other; if it does, it must be an error, not a wrong answer.
+    // gcc may or may not make the units cite each other; if it does, it must be an error, not a
+    // wrong answer.
     CHECK((e.ok || e.says("-flto")));
   }
 }

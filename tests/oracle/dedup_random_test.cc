@@ -1,8 +1,9 @@
-// Folding against brute force, on random type graphs: several units that repeat types, define a name differently, only declare
-// it, or hold cycles that no C program has.
+// Folding against brute force, on random type graphs: several units that repeat types, define a
+// name differently, only declare it, or hold cycles that no C program has.
 //
-// The brute force is partition refinement over all types of all units: two types are equal if nothing that can be
-// reached from them differs. It is slow and obvious, and shares nothing with src/dedup.
+// The brute force is partition refinement over all types of all units: two types are equal if
+// nothing that can be reached from them differs. It is slow and obvious, and shares nothing with
+// src/dedup.
 #include <algorithm>
 #include <map>
 #include <random>
@@ -22,7 +23,9 @@ namespace {
 
 using Random = std::mt19937;
 
-unsigned pick(Random& random, unsigned below) { return static_cast<unsigned>(random() % below); }
+unsigned pick(Random& random, unsigned below) {
+  return static_cast<unsigned>(random() % below);
+}
 
 constexpr const char* kNames[] = {"a", "b", "c"};
 constexpr const char* kMemberNames[] = {"x", "y"};
@@ -205,7 +208,8 @@ std::string describe(const std::vector<Fragment>& units) {
   return text.str();
 }
 
-// "" or what is wrong: the classes of the nodes are those of the brute force, in order of first occurrence.
+// "" or what is wrong: the classes of the nodes are those of the brute force, in order of first
+// occurrence.
 std::string check_classes(const std::vector<Fragment>& units, const Merged& merged) {
   const std::vector<int> colour = refine(plain_graph(units));
   std::map<int, TypeRef> node_of_colour;
@@ -231,7 +235,8 @@ std::string check_classes(const std::vector<Fragment>& units, const Merged& merg
   return "";
 }
 
-// Whether what the unit says of `type` may be what the graph says of `node`: a declared tag may have become a definition.
+// Whether what the unit says of `type` may be what the graph says of `node`: a declared tag may
+// have become a definition.
 class Agreement {
  public:
   Agreement(const Fragment& fragment, const Graph& graph) : fragment_(fragment), graph_(graph) {}
@@ -271,8 +276,8 @@ class Agreement {
   std::set<std::pair<TypeRef, TypeRef>> assumed_;
 };
 
-// "" or what is wrong: every unit finds its types again, nothing stands twice, and what is still declared has no
-// definition or several.
+// "" or what is wrong: every unit finds its types again, nothing stands twice, and what is still
+// declared has no definition or several.
 std::string check_with_forwards(const std::vector<Fragment>& units, const Merged& merged) {
   for (std::size_t u = 0; u < units.size(); ++u) {
     for (TypeRef i = 0; i < units[u].types.size(); ++i) {

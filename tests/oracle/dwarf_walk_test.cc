@@ -1,7 +1,5 @@
-// Two readers of DWARF, DIE by DIE: libdw and our cursor must agree on every DIE, every attribute that we use, and every
-// location of a parameter or variable.
-#include <elfutils/libdw.h>
-#include <elfutils/libdwfl.h>
+// Two readers of DWARF, DIE by DIE: libdw and our cursor must agree on every DIE, every attribute
+// that we use, and every location of a parameter or variable.
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -10,6 +8,8 @@
 #include <sstream>
 
 #include <catch2/catch.hpp>
+#include <elfutils/libdw.h>
+#include <elfutils/libdwfl.h>
 
 #include "dwarf/constants.h"
 #include "dwarf/cursor.h"
@@ -121,7 +121,8 @@ std::string compare_value(const Unit& unit, const Value& ours, bool is_relocatab
       return dwarf_formudata(&theirs, &number) == 0 && number == ours.number ? "" : "constant";
     }
     case FormClass::kAddress:
-      // libdwfl and we lay out relocatable files differently; that both relocate is seen by all other values.
+      // libdwfl and we lay out relocatable files differently; that both relocate is seen by all
+      // other values.
       if (is_relocatable) {
         return "";
       }
@@ -169,7 +170,8 @@ std::string compare_locations(const Unit& unit, const Value& ours, Dwarf_Attribu
   Dwarf_Addr end = 0;
   Dwarf_Op* operations = nullptr;
   std::size_t count = 0;
-  while ((offset = dwarf_getlocations(&theirs, offset, &base, &start, &end, &operations, &count)) > 0) {
+  while ((offset = dwarf_getlocations(&theirs, offset, &base, &start, &end, &operations, &count)) >
+         0) {
     if (entry >= our_lists.size() || our_lists[entry].size() != count) {
       return "number of operations";
     }
@@ -178,9 +180,10 @@ std::string compare_locations(const Unit& unit, const Value& ours, Dwarf_Attribu
         return "operation";
       }
       const unsigned atom = operations[i].atom;
-      const bool has_plain_operand = atom == DW_OP_addr || atom == DW_OP_fbreg || atom == DW_OP_piece ||
-                                     atom == DW_OP_constu || atom == DW_OP_plus_uconst ||
-                                     (atom >= DW_OP_breg0 && atom <= DW_OP_breg31) || atom == DW_OP_regx;
+      const bool has_plain_operand =
+          atom == DW_OP_addr || atom == DW_OP_fbreg || atom == DW_OP_piece ||
+          atom == DW_OP_constu || atom == DW_OP_plus_uconst ||
+          (atom >= DW_OP_breg0 && atom <= DW_OP_breg31) || atom == DW_OP_regx;
       if (atom == DW_OP_addr && tally.is_relocatable) {
         continue;
       }
@@ -263,8 +266,8 @@ void check_nothing_missed(const Die& die, Dwarf* dwarf, Tally& tally) {
     if (row.tag == die.tag && !die.has(row.attribute) &&
         dwarf_offdie(dwarf, die.offset, &other) != nullptr &&
         dwarf_hasattr(&other, row.name) != 0 && tally.problem.empty()) {
-      tally.problem = "missed DW_AT " + std::to_string(row.name) + " of DIE " +
-                      std::to_string(die.offset);
+      tally.problem =
+          "missed DW_AT " + std::to_string(row.name) + " of DIE " + std::to_string(die.offset);
     }
   }
 }
@@ -318,14 +321,15 @@ const char* const kSource = R"(
 
 }  // namespace
 
-TEST_CASE("libdw and the cursor agree on programs of both compilers, all versions, both formats", "[oracle]") {
+TEST_CASE("libdw and the cursor agree on programs of both compilers, all versions, both formats",
+          "[oracle]") {
   NEEDS("gcc");
   NEEDS("clang-14");
   const std::string compiler = GENERATE("gcc", "clang-14");
-  const std::vector<std::string> flags = GENERATE(
-      std::vector<std::string>{"-gdwarf-5"}, std::vector<std::string>{"-gdwarf-4"},
-      std::vector<std::string>{"-gdwarf-3"}, std::vector<std::string>{"-gdwarf-2"},
-      std::vector<std::string>{"-gdwarf-5", "-gdwarf64"});
+  const std::vector<std::string> flags =
+      GENERATE(std::vector<std::string>{"-gdwarf-5"}, std::vector<std::string>{"-gdwarf-4"},
+               std::vector<std::string>{"-gdwarf-3"}, std::vector<std::string>{"-gdwarf-2"},
+               std::vector<std::string>{"-gdwarf-5", "-gdwarf64"});
   for (const std::string level : {"-O0", "-O2"}) {
     CAPTURE(compiler, flags, level);
     Program program(compiler);
@@ -352,7 +356,8 @@ TEST_CASE("libdw and the cursor agree on C++", "[oracle]") {
     namespace deep { template <typename T> struct box { T value; static int count; virtual ~box() {} }; }
     template <typename T> int deep::box<T>::count = 0;
     int main() { std::map<std::string, int> m; m["a"] = 1; deep::box<int> b; b.value = m["a"]; return b.value + deep::box<int>::count; }
-  )", {version, "-O1"});
+  )",
+                                             {version, "-O1"});
   CHECK(compare_file(object).dies > 5000);
 }
 

@@ -1,9 +1,8 @@
-// Folding against libbpf: the unfolded types of all units, written one after another with libbpf's own functions and deduplicated
-// by btf__dedup(), must be the set of types that we make.
-#include <bpf/btf.h>
-
+// Folding against libbpf: the unfolded types of all units, written one after another with libbpf's
+// own functions and deduplicated by btf__dedup(), must be the set of types that we make.
 #include <memory>
 
+#include <bpf/btf.h>
 #include <catch2/catch.hpp>
 
 #include "btf/write.h"
@@ -27,7 +26,8 @@ std::vector<Fragment> load_all(const std::vector<std::unique_ptr<ElfImage>>& ima
   std::vector<Fragment> fragments;
   const LoadScratch scratch;
   for (const auto& image : images) {
-    sections.push_back(std::make_unique<DwarfSections>(std::move(read_dwarf_sections(*image).value())));
+    sections.push_back(
+        std::make_unique<DwarfSections>(std::move(read_dwarf_sections(*image).value())));
     const Result<std::vector<Unit>> units = list_units(*sections.back());
     REQUIRE(units.ok());
     for (const Unit& unit : units.value()) {
@@ -194,22 +194,28 @@ TEST_CASE("libbpf's deduplication and ours make the same set of types", "[oracle
   Program program(GENERATE("gcc", "clang-14"));
   const std::string header = kHeader;
   SECTION("units that share a header") {
-    compare(program, {header + "struct driver d; enum color c; union both b;",
-                      header + "struct driver e; probe_t p; union both *b;",
-                      header + "struct holder { struct driver *d; union both b[3]; } h; enum color c;"});
+    compare(program,
+            {header + "struct driver d; enum color c; union both b;",
+             header + "struct driver e; probe_t p; union both *b;",
+             header + "struct holder { struct driver *d; union both b[3]; } h; enum color c;"});
   }
   SECTION("declared here, defined there") {
     compare(program, {header + "struct driver d;",
-                      header + "struct device { struct driver *driver; struct list_head list; }; struct device dev; struct driver d;",
+                      header + "struct device { struct driver *driver; struct list_head list; }; "
+                               "struct device dev; struct driver d;",
                       header + "struct device *pointer; struct driver *d;"});
   }
   SECTION("declared everywhere, defined nowhere") {
-    compare(program, {header + "struct device *one;", header + "struct device *two; struct driver d;"});
+    compare(program,
+            {header + "struct device *one;", header + "struct device *two; struct driver d;"});
   }
   SECTION("one name, two definitions, and types that reach them") {
-    const std::string user = "struct via { struct s *s; struct via *next; }; typedef struct via via_t; via_t v; struct s x;";
-    compare(program, {header + "struct s { int a; };" + user, header + "struct s { long b; };" + user,
-                      header + "struct s { int a; };" + user, header + "struct s { long b; };" + user});
+    const std::string user =
+        "struct via { struct s *s; struct via *next; }; typedef struct via via_t; via_t v; struct "
+        "s x;";
+    compare(program,
+            {header + "struct s { int a; };" + user, header + "struct s { long b; };" + user,
+             header + "struct s { int a; };" + user, header + "struct s { long b; };" + user});
   }
   SECTION("one name, two definitions, and a declaration that a pair binds") {
     compare(program, {"struct s; struct t { struct s *s; }; struct t t;",
@@ -221,13 +227,16 @@ TEST_CASE("libbpf's deduplication and ours make the same set of types", "[oracle
                       "struct s { long b; }; struct s *p;"});
   }
   SECTION("functions, arrays of functions, self-references through nameless types") {
-    compare(program, {"struct n { union { struct n *a; struct { struct n *(*f)(struct n *, ...); } x; }; } n; int (*table[4])(void);",
-                      "struct n { union { struct n *a; struct { struct n *(*f)(struct n *, ...); } x; }; } m; int (*other[4])(void);"});
+    compare(program, {"struct n { union { struct n *a; struct { struct n *(*f)(struct n *, ...); } "
+                      "x; }; } n; int (*table[4])(void);",
+                      "struct n { union { struct n *a; struct { struct n *(*f)(struct n *, ...); } "
+                      "x; }; } m; int (*other[4])(void);"});
   }
   SECTION("system headers") {
-    compare(program, {"#include <stdio.h>\n#include <sys/socket.h>\nFILE *f; struct msghdr m;",
-                      "#include <sys/socket.h>\n#include <signal.h>\nstruct msghdr *m; struct sigaction s;",
-                      "#include <stdio.h>\n#include <signal.h>\nint (*p)(FILE *); siginfo_t i;"});
+    compare(program,
+            {"#include <stdio.h>\n#include <sys/socket.h>\nFILE *f; struct msghdr m;",
+             "#include <sys/socket.h>\n#include <signal.h>\nstruct msghdr *m; struct sigaction s;",
+             "#include <stdio.h>\n#include <signal.h>\nint (*p)(FILE *); siginfo_t i;"});
   }
 }
 

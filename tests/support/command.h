@@ -1,4 +1,5 @@
-// Commands and folders for tests: run a program without a shell, keep files in a folder that goes away.
+// Commands and folders for tests: run a program without a shell, keep files in a folder that goes
+// away.
 #pragma once
 
 #include <cstddef>

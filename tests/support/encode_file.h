@@ -49,14 +49,17 @@ class Program {
 // Lines of a dump, numbers of types left out of the way: "STRUCT 'name' size=8 vlen=2" and so on.
 std::vector<std::string> lines_of(const std::string& dump);
 
-// Every type of a dump as type_text() would give it: a set that two numberings of the same types share.
+// Every type of a dump as type_text() would give it: a set that two numberings of the same types
+// share.
 std::multiset<std::string> type_set(const std::string& dump);
 
 // How many types of the dump begin so, for example "STRUCT 'foo' ".
 int count(const Encoded& encoded, const std::string& start);
 
-// A type of the dump with its members on the same line, references written out as the kinds and names that they lead to:
-//   type_text(e, "STRUCT 'foo'") == "STRUCT 'foo' size=8 { 'a' INT 'int' @0; 'next' PTR STRUCT 'foo' @64 }"
+// A type of the dump with its members on the same line, references written out as the kinds and
+// names that they lead to:
+//   type_text(e, "STRUCT 'foo'") == "STRUCT 'foo' size=8 { 'a' INT 'int' @0; 'next' PTR STRUCT
+//   'foo' @64 }"
 // "" if there is no such type; the first one if there are several.
 std::string type_text(const Encoded& encoded, const std::string& start);
 

@@ -1,4 +1,5 @@
-// NEEDS("bpftool"): leaves the test case, reported as skipped with the reason, if the program cannot be found.
+// NEEDS("bpftool"): leaves the test case, reported as skipped with the reason, if the program
+// cannot be found.
 #pragma once
 
 #include <cstdio>

@@ -1,5 +1,6 @@
-// The cursor and its programs on hand-made sections: what compilers rarely write, and what only damage does. That it agrees with libdw on
-// real files is the business of tests/oracle/dwarf_walk_test.cc.
+// The cursor and its programs on hand-made sections: what compilers rarely write, and what only
+// damage does. That it agrees with libdw on real files is the business of
+// tests/oracle/dwarf_walk_test.cc.
 #include "dwarf/cursor.h"
 
 #include <memory>
@@ -30,11 +31,12 @@ struct Spec {
   std::int8_t implicit_const = 0;
 };
 
-// A DWARF 5 unit over an abbreviation table, both in buffers of exactly their size, so that AddressSanitizer sees
-// every byte too far.
+// A DWARF 5 unit over an abbreviation table, both in buffers of exactly their size, so that
+// AddressSanitizer sees every byte too far.
 class HandMade {
  public:
-  void declare(std::uint64_t code, std::uint64_t tag, bool has_children, const std::vector<Spec>& specs) {
+  void declare(std::uint64_t code, std::uint64_t tag, bool has_children,
+               const std::vector<Spec>& specs) {
     add_uleb(abbrev_, code);
     add_uleb(abbrev_, tag);
     abbrev_.push_back(has_children ? 1 : 0);
@@ -150,7 +152,9 @@ TEST_CASE("Codes need not be dense, sorted, or small", "[unit][dwarf]") {
 TEST_CASE("A form may be chosen in the DIE", "[unit][dwarf]") {
   HandMade file;
   file.declare(1, DW_TAG_structure_type, false,
-               {{DW_AT_decl_line, DW_FORM_indirect}, {DW_AT_byte_size, DW_FORM_indirect}, {DW_AT_name, DW_FORM_string}});
+               {{DW_AT_decl_line, DW_FORM_indirect},
+                {DW_AT_byte_size, DW_FORM_indirect},
+                {DW_AT_name, DW_FORM_string}});
   file.dies = {1, DW_FORM_data4, 1, 2, 3, 4, DW_FORM_udata, 0x81, 0x01, 'x', 0};
   AbbrevTable table;
   const Unit& unit = file.build(file.dies.size());
@@ -162,13 +166,19 @@ TEST_CASE("A form may be chosen in the DIE", "[unit][dwarf]") {
   CHECK(std::string(die.name()) == "x");
 }
 
-TEST_CASE("A unit cut off anywhere ends in an error or earlier, never in a read behind it", "[unit][dwarf]") {
+TEST_CASE("A unit cut off anywhere ends in an error or earlier, never in a read behind it",
+          "[unit][dwarf]") {
   HandMade file;
   file.declare(1, DW_TAG_structure_type, true,
-               {{DW_AT_name, DW_FORM_string}, {DW_AT_byte_size, DW_FORM_data2}, {DW_AT_decl_line, DW_FORM_udata}});
+               {{DW_AT_name, DW_FORM_string},
+                {DW_AT_byte_size, DW_FORM_data2},
+                {DW_AT_decl_line, DW_FORM_udata}});
   file.declare(2, DW_TAG_member, false,
-               {{DW_AT_name, DW_FORM_string}, {DW_AT_data_member_location, DW_FORM_exprloc}, {DW_AT_type, DW_FORM_ref4},
-                {DW_AT_decl_file, DW_FORM_block1}, {DW_AT_const_value, DW_FORM_sdata}});
+               {{DW_AT_name, DW_FORM_string},
+                {DW_AT_data_member_location, DW_FORM_exprloc},
+                {DW_AT_type, DW_FORM_ref4},
+                {DW_AT_decl_file, DW_FORM_block1},
+                {DW_AT_const_value, DW_FORM_sdata}});
   const Data structure = {1, 'a', 'b', 0, 8, 0, 0x80, 0x01};
   const Data member = {2, 'm', 0, 3, DW_OP_plus_uconst, 0x80, 1, 12, 0, 0, 0, 2, 9, 9, 0x7f};
   for (const Data* part : {&structure, &member, &member}) {
@@ -179,10 +189,15 @@ TEST_CASE("A unit cut off anywhere ends in an error or earlier, never in a read 
   for (std::size_t size = 0; size <= whole; ++size) {
     HandMade copy = HandMade();
     copy.declare(1, DW_TAG_structure_type, true,
-                 {{DW_AT_name, DW_FORM_string}, {DW_AT_byte_size, DW_FORM_data2}, {DW_AT_decl_line, DW_FORM_udata}});
+                 {{DW_AT_name, DW_FORM_string},
+                  {DW_AT_byte_size, DW_FORM_data2},
+                  {DW_AT_decl_line, DW_FORM_udata}});
     copy.declare(2, DW_TAG_member, false,
-                 {{DW_AT_name, DW_FORM_string}, {DW_AT_data_member_location, DW_FORM_exprloc},
-                  {DW_AT_type, DW_FORM_ref4}, {DW_AT_decl_file, DW_FORM_block1}, {DW_AT_const_value, DW_FORM_sdata}});
+                 {{DW_AT_name, DW_FORM_string},
+                  {DW_AT_data_member_location, DW_FORM_exprloc},
+                  {DW_AT_type, DW_FORM_ref4},
+                  {DW_AT_decl_file, DW_FORM_block1},
+                  {DW_AT_const_value, DW_FORM_sdata}});
     copy.dies = file.dies;
     AbbrevTable table;
     const Unit& unit = copy.build(size);
