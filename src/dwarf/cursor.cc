@@ -93,6 +93,8 @@ bool Cursor::run(const Abbrev& abbrev, Die& die) {
         if (text == nullptr) [[unlikely]] {
           return fail(die, "a string offset points outside its section");
         }
+        // Names lie all over a section of megabytes; whoever reads this one later should not wait.
+        __builtin_prefetch(text);
         value = {reinterpret_cast<std::uint64_t>(text), 0, FormClass::kString};
         at_ += 4;
         continue;

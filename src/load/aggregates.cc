@@ -116,7 +116,32 @@ void UnitLoader::finish_members(std::size_t mark, Type& type) {
   scratch_.member_stack.resize(mark);
 }
 
+// A third of all DIEs of a kernel are members with a name, a type and a place in bytes: true, and the member is
+// on the stack, if die_ is one.
+bool UnitLoader::load_plain_member() {
+  constexpr std::uint32_t kPlain = attribute_bit(Attribute::kName) |
+                                   attribute_bit(Attribute::kType) |
+                                   attribute_bit(Attribute::kMemberLocation);
+  if (die_.has_children || die_.present != kPlain) {
+    return false;
+  }
+  const Value& type = die_[Attribute::kType];
+  const Value& place = die_[Attribute::kMemberLocation];
+  if (type.form_class != FormClass::kReference || type.number >= kVoid ||
+      place.form_class != FormClass::kConstant || place.number >= 1U << 29) {
+    return false;
+  }
+  scratch_.member_stack.push_back({.name = die_.name(),
+                                   .type = static_cast<DieRef>(type.number),
+                                   .bit_offset = static_cast<std::uint32_t>(place.number * 8),
+                                   .bitfield_size = 0});
+  return true;
+}
+
 void UnitLoader::load_member(std::int32_t component) {
+  if (load_plain_member()) {
+    return;
+  }
   const bool is_static = die_.flag(Attribute::kExternal) || die_.flag(Attribute::kDeclaration);
   const std::uint64_t bit_size = die_.constant(Attribute::kBitSize);
   const std::uint64_t bit_offset = member_bit_offset(bit_size);

@@ -129,6 +129,7 @@ class UnitLoader {
   void leave() { --depth_; }
   // aggregates.cc
   void load_struct(Kind kind);
+  bool load_plain_member();
   void load_member(std::int32_t component);
   [[nodiscard]] std::uint64_t member_bit_offset(std::uint64_t bit_size) const;
   [[nodiscard]] std::uint64_t peek_size(DieRef type) const;
