@@ -23,7 +23,7 @@ Puts BTF (BPF Type Format), made from DWARF, into what a build produces.
 ``FILE``
   Any ELF file; if the build makes it, by something in the same folder.
 ``OUTPUT``
-  The detached BTF; relative to the current binary folder. Default: <name>.btf. In the target property ``BTF_FILE`` of <name>
+  The detached BTF; relative to the current binary folder, and made with its folder. Default: <name>.btf. In the target property ``BTF_FILE`` of <name>
   it can be found later: ``install(FILES $<TARGET_PROPERTY:app_btf,BTF_FILE> DESTINATION lib/btf)``.
 ``EMBED``
   Adds the BTF to the linked file itself, right after every link, so it can never be stale. Needs ``TARGET``, in the same
@@ -43,8 +43,18 @@ Without debug information (-g) the step fails and says so.
 #]=======================================================================]
 include_guard(GLOBAL)
 
-# With Ninja, steps run one at a time: each has threads of its own.
-set_property(GLOBAL APPEND PROPERTY JOB_POOLS btfloom=1)
+# With Ninja, steps run one at a time: each has threads of its own. The property hides the variable
+# CMAKE_JOB_POOLS once it is set, so what that says must come along.
+function(_btfloom_define_pool)
+  get_property(pools GLOBAL PROPERTY JOB_POOLS)
+  if(NOT pools)
+    set(pools ${CMAKE_JOB_POOLS})
+  endif()
+  if(NOT "btfloom=1" IN_LIST pools)
+    list(APPEND pools btfloom=1)
+  endif()
+  set_property(GLOBAL PROPERTY JOB_POOLS ${pools})
+endfunction()
 
 function(_btfloom_check_arguments name)
   if(NOT CMAKE_SYSTEM_NAME STREQUAL "Linux")
@@ -89,8 +99,9 @@ function(_btfloom_command variable)
     list(JOIN arg_LANG_EXCLUDE "," languages)
     list(APPEND command "--lang-exclude=${languages}")
   endif()
-  # make passes its job server on to commands that mention $(MAKE); CMake 3.28 has a keyword for it.
-  if(CMAKE_GENERATOR MATCHES "Makefiles" AND CMAKE_VERSION VERSION_LESS 3.28)
+  # make passes its job server on to commands that mention $(MAKE); CMake 3.28 has a keyword for it,
+  # but not for what runs after a link.
+  if(CMAKE_GENERATOR MATCHES "Makefiles" AND (arg_EMBED OR CMAKE_VERSION VERSION_LESS 3.28))
     list(PREPEND command ${CMAKE_COMMAND} -E env "BTFLOOM_MAKE=$(MAKE)")
   endif()
   set(${variable} "${command}" PARENT_SCOPE)
@@ -104,7 +115,16 @@ function(_btfloom_in_configurations variable output)
     if(output)
       set(otherwise ${CMAKE_COMMAND} -E touch "${output}")
     endif()
-    set(${variable} "$<IF:$<CONFIG:${configurations}>,${${variable}},${otherwise}>" PARENT_SCOPE)
+    # An expression per argument: in one $<IF> around them all, a comma in an argument would separate.
+    # Arguments that come out empty vanish, thanks to COMMAND_EXPAND_LISTS.
+    set(both)
+    foreach(argument IN LISTS ${variable})
+      list(APPEND both "$<$<CONFIG:${configurations}>:${argument}>")
+    endforeach()
+    foreach(argument IN LISTS otherwise)
+      list(APPEND both "$<$<NOT:$<CONFIG:${configurations}>>:${argument}>")
+    endforeach()
+    set(${variable} "${both}" PARENT_SCOPE)
   endif()
 endfunction()
 
@@ -142,6 +162,11 @@ function(_btfloom_detach name)
   if(NOT IS_ABSOLUTE "${output}")
     set(output "${CMAKE_CURRENT_BINARY_DIR}/${output}")
   endif()
+  # Ninja makes the folders of outputs, make does not.
+  if(NOT output MATCHES "\\$<")
+    get_filename_component(folder "${output}" DIRECTORY)
+    file(MAKE_DIRECTORY "${folder}")
+  endif()
   set(depends BtfLoom::encode)
   if(arg_FILE)
     get_filename_component(inputs "${arg_FILE}" ABSOLUTE BASE_DIR "${CMAKE_CURRENT_BINARY_DIR}")
@@ -166,6 +191,7 @@ function(_btfloom_detach name)
   endif()
   set(options)
   if(CMAKE_GENERATOR MATCHES "Ninja")
+    _btfloom_define_pool()
     list(APPEND options JOB_POOL btfloom)
   elseif(CMAKE_GENERATOR MATCHES "Makefiles" AND CMAKE_VERSION VERSION_GREATER_EQUAL 3.28)
     list(APPEND options JOB_SERVER_AWARE TRUE)

@@ -91,6 +91,15 @@ bool parse_languages(const std::string& list, std::vector<std::uint16_t>& codes,
   return true;
 }
 
+void append_argument(std::vector<std::string>& arguments, const std::string& argument) {
+  if (argument.starts_with("--") && argument.ends_with('=')) {
+    arguments.push_back(argument.substr(0, argument.size() - 1));
+    arguments.emplace_back();
+  } else {
+    arguments.push_back(argument);
+  }
+}
+
 int run_encode(const Request& request) {
   std::vector<const char*> inputs;
   for (const std::string& input : request.inputs) {

@@ -31,6 +31,10 @@ void say(const std::string& program, const char* severity, const std::string& te
 bool parse_languages(const std::string& list, std::vector<std::uint16_t>& codes,
                      std::string& unknown);
 
+// Appends an argument of the command line as CLI11 wants it: version 2.1 takes the word behind
+// "--option=" for its value, so an empty value becomes a word of its own.
+void append_argument(std::vector<std::string>& arguments, const std::string& argument);
+
 // Runs the encoder, with signals handled, and tells the user what happened. Returns an enum
 // btfloom_status.
 int run_encode(const Request& request);

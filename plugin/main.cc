@@ -1,4 +1,5 @@
 // btfloom, the command: argv -> the C ABI, nothing else.
+#include <algorithm>
 #include <cstdio>
 #include <filesystem>
 #include <iostream>
@@ -82,6 +83,18 @@ int print_pahole() {
   return 0;
 }
 
+// The command line in the form that CLI11 takes: last argument first.
+std::vector<std::string> arguments_of(int argc, char** argv) {
+  std::vector<std::string> arguments;
+  int i = 1;
+  for (; i < argc && std::string(argv[i]) != "--"; ++i) {
+    append_argument(arguments, argv[i]);
+  }
+  arguments.insert(arguments.end(), argv + i, argv + argc);
+  std::reverse(arguments.begin(), arguments.end());
+  return arguments;
+}
+
 int run(int argc, char** argv) {
   CLI::App app("Puts BTF (BPF Type Format), made from DWARF, into what a build produces.",
                "btfloom");
@@ -97,7 +110,7 @@ int run(int argc, char** argv) {
       "Exit status: 0 the output is complete and in place; 1 to 7 as in btfloom.h;\n"
       "64 the command line is wrong.");
   try {
-    app.parse(argc, argv);
+    app.parse(arguments_of(argc, argv));
   } catch (const CLI::ParseError& error) {
     const int status = app.exit(error, std::cout, std::cerr);
     return status == 0 ? 0 : 64;

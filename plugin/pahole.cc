@@ -77,13 +77,13 @@ class PaholeOptions {
       } else if (argument.rfind("--jobs=", 0) == 0) {
         set_jobs(argument.substr(7));
       } else if (argument == "--supported_btf_features") {
-        print_features();
+        finish(known_features().c_str());
       } else if (argument == "--version") {
         finish(kVersion);
       } else if (argument == "--numeric_version") {
         finish(kNumericVersion);
       } else {
-        rest.push_back(argument);
+        append_argument(rest, argument);
       }
     }
     return rest;
@@ -106,12 +106,12 @@ class PaholeOptions {
     is_finished_ = true;
   }
 
-  void print_features() {
+  static std::string known_features() {
     std::string line;
     for (unsigned i = 0; btfloom_feature_name(i) != nullptr; ++i) {
       line += (i == 0 ? "" : ",") + std::string(btfloom_feature_name(i));
     }
-    finish(line.c_str());
+    return line;
   }
 
   void add_actions() {
@@ -125,25 +125,29 @@ class PaholeOptions {
     app_.add_option("-F,--format_path", formats_, "dwarf")->take_last();
   }
 
-  void add_features() {
-    const auto add = [this](const std::string& list, bool is_strict) {
-      if (!has_feature_list_) {
-        request_.features = 0;
-        has_feature_list_ = true;
-      }
+  // The first list of features, even an empty one, switches off what is on without any.
+  void set_features(const std::vector<std::string>& lists, bool is_strict) {
+    if (!has_feature_list_) {
+      request_.features = 0;
+      has_feature_list_ = true;
+    }
+    for (const std::string& list : lists) {
       const char* unknown = btfloom_parse_features(list.c_str(), &request_.features);
-      if (unknown != nullptr && is_strict) {
-        throw CLI::ValidationError("--btf_features_strict",
-                                   "unknown feature, from here on: " + std::string(unknown));
+      if (unknown != nullptr && is_strict && !is_finished_) {
+        say(kProgram, "error",
+            "unknown feature in --btf_features_strict: " +
+                std::string(unknown, std::strcspn(unknown, ",")) + "; known are " +
+                known_features());
+        is_finished_ = true;
+        status_ = 1;
       }
-    };
+    }
+  }
+
+  void add_features() {
     app_.add_option_function<std::vector<std::string>>(
             "--btf_features",
-            [add](const std::vector<std::string>& lists) {
-              for (const std::string& list : lists) {
-                add(list, false);
-              }
-            },
+            [this](const std::vector<std::string>& lists) { set_features(lists, false); },
             "features to encode")
         ->expected(1)
         ->allow_extra_args(false)
@@ -151,11 +155,7 @@ class PaholeOptions {
         ->trigger_on_parse();
     app_.add_option_function<std::vector<std::string>>(
             "--btf_features_strict",
-            [add](const std::vector<std::string>& lists) {
-              for (const std::string& list : lists) {
-                add(list, true);
-              }
-            },
+            [this](const std::vector<std::string>& lists) { set_features(lists, true); },
             "features to encode, all of which must be known")
         ->expected(1)
         ->allow_extra_args(false)

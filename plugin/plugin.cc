@@ -1,9 +1,10 @@
 // The C ABI: checks what came in, turns it into the C++ of src/, catches everything.
+#include <cxxabi.h>
+
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
-#include <exception>
 #include <optional>
 #include <thread>
 
@@ -233,8 +234,11 @@ int encode_checked(const btfloom_options* c_options, btfloom_result* out) {
 extern "C" int btfloom_encode(const btfloom_options* options, btfloom_result* result) {
   try {
     return btfloom::encode_checked(options, result);
-  } catch (const std::exception&) {
-    // Only memory and threads can run out here; src/ throws nothing of its own.
+  } catch (const abi::__forced_unwind&) {
+    throw;  // pthread_cancel(): the thread ends, which must not be stopped
+  } catch (...) {
+    // Only memory and threads can run out here, for src/ throws nothing of its own; but a callback
+    // written in C++ may throw anything.
     btfloom::fill(result, {}, BTFLOOM_ERROR_RESOURCE);
     return BTFLOOM_ERROR_RESOURCE;
   }
