@@ -35,6 +35,8 @@
 extern "C" {
 #endif
 
+/* NOLINTBEGIN(readability-identifier-naming): names as C has them */
+
 #if defined(__GNUC__)
 #define BTFLOOM_API __attribute__((visibility("default")))
 #else
@@ -177,6 +179,8 @@ BTFLOOM_API const char* btfloom_feature_name(unsigned index);
 /* DW_LANG_* code of a language name as pahole's --lang_exclude knows it, in any case; 0 if unknown.
  * `length` bytes of `name` count. Thread-safe. */
 BTFLOOM_API uint16_t btfloom_language_code(const char* name, size_t length);
+
+/* NOLINTEND(readability-identifier-naming) */
 
 #ifdef __cplusplus
 }

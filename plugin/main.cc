@@ -1,6 +1,7 @@
 // btfloom, the command: argv -> the C ABI, nothing else.
 #include <algorithm>
 #include <cstdio>
+#include <exception>
 #include <filesystem>
 #include <iostream>
 
@@ -130,5 +131,10 @@ int run(int argc, char** argv) {
 }  // namespace btfloom
 
 int main(int argc, char** argv) {
-  return btfloom::run(argc, argv);
+  try {
+    return btfloom::run(argc, argv);
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "btfloom: error: %s\n", error.what());  // out of memory
+    return BTFLOOM_ERROR_RESOURCE;
+  }
 }

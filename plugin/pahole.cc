@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <exception>
 
 #include "plugin/command.h"
 
@@ -235,5 +236,10 @@ class PaholeOptions {
 }  // namespace btfloom
 
 int main(int argc, char** argv) {
-  return btfloom::PaholeOptions().run(argc, argv);
+  try {
+    return btfloom::PaholeOptions().run(argc, argv);
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "btfloom-pahole: error: %s\n", error.what());  // out of memory
+    return 1;
+  }
 }

@@ -116,8 +116,8 @@ void UnitLoader::finish_members(std::size_t mark, Type& type) {
   scratch_.member_stack.resize(mark);
 }
 
-// A third of all DIEs of a kernel are members with a name, a type and a place in bytes: true, and the member is
-// on the stack, if die_ is one.
+// A third of all DIEs of a kernel are members with a name, a type and a place in bytes: true, and
+// the member is on the stack, if die_ is one.
 bool UnitLoader::load_plain_member() {
   constexpr std::uint32_t kPlain = attribute_bit(Attribute::kName) |
                                    attribute_bit(Attribute::kType) |

@@ -58,6 +58,11 @@ objcopy -O binary --only-section=.BTF loaded section
 # header: types at 12, strings at 16 and 20; together they are the whole section.
 [[ $((24 + $(od -An -tu4 -j16 -N4 section) + $(od -An -tu4 -j20 -N4 section))) -eq 2000 ]] || fail "bytes behind the BTF"
 
+# Empty values are values, and what stands behind -- is a file.
+expect 0 '' "$btfloom" encode --lang-exclude= -o empty_value.btf input; cmp out.btf empty_value.btf
+cp input ./--stats=
+expect 0 '' "$btfloom" encode -o odd_name.btf -- --stats=; cmp out.btf odd_name.btf
+
 # Symbolic links stay links.
 ln -sf out.btf link.btf; echo old >out.btf
 expect 0 '' "$btfloom" encode -o link.btf input

@@ -34,8 +34,12 @@ cmp a.btf b.btf
 
 # Unknown features are left out; strictly they are refused. Unknown options are refused.
 "$pahole" --btf_features=default,from_the_future --btf_encode_detached=j.btf input; cmp a.btf j.btf
-if "$pahole" --btf_features_strict=default,from_the_future --btf_encode_detached=k.btf input 2>err; then fail strict; fi
-grep -q from_the_future err; [[ ! -e k.btf ]]
+status=0; "$pahole" --btf_features_strict=default,from_the_future,var --btf_encode_detached=k.btf input 2>err || status=$?
+[[ $status -eq 1 && ! -e k.btf ]] || fail strict
+grep -q 'unknown feature in --btf_features_strict: from_the_future; known are encode_force,var,' err
+# Empty values are values: they do not swallow the next word. An empty list of features means none.
+"$pahole" --btf_features= --btf_encode_detached=l.btf input; [[ $(kinds l.btf) != *ENUM64* ]]
+"$pahole" -J --btf_features=default --lang_exclude= --btf_encode_detached=m.btf input; cmp a.btf m.btf
 status=0; "$pahole" --expand_types input 2>err || status=$?
 [[ $status -eq 64 ]] && grep -q 'use pahole itself' err
 status=0; "$pahole" input 2>err || status=$?; [[ $status -eq 64 ]]
@@ -46,6 +50,31 @@ status=0; "$pahole" -J --btf_base=a.btf input 2>err || status=$?; [[ $status -eq
 # In the file itself.
 cp input copy; "$pahole" -J -j2 --btf_features=default copy; ./copy
 cmp <(bpftool btf dump file copy) <(bpftool btf dump file a.btf)
+# The command line of every kernel, oldest first: quiet, and the file has its BTF and still runs; encoding again changes nothing.
+modern=encode_force,var,float,enum64,decl_tag,type_tag,optimized_func,consistent_func,decl_tag_kfuncs
+while read -r -a options; do
+  cp input copy
+  "$pahole" "${options[@]}" copy >out 2>&1
+  [[ ! -s out ]] || { cat out; fail "not quiet: ${options[*]}"; }
+  [[ $(kinds copy) == *STRUCT* ]] || fail "no BTF: ${options[*]}"
+  ./copy
+  cp copy once; "$pahole" "${options[@]}" copy; cmp once copy
+done <<X
+-J
+-J --skip_encoding_btf_vars
+-J --btf_gen_floats
+-J --btf_gen_floats -j --skip_encoding_btf_enum64
+-J --btf_gen_floats -j --lang_exclude=rust
+-J --btf_gen_floats -j --lang_exclude=rust --skip_encoding_btf_inconsistent_proto --btf_gen_optimized
+-J -j --btf_features=$modern -j --lang_exclude=rust
+-J -j --btf_features=$modern,attributes --btf_features=layout --lang_exclude=rust
+-j --btf_features=+reproducible_build -J
+X
+cp input copy
+"$pahole" -J -j --btf_features=$modern --lang_exclude=rust --btf_encode_detached=copy.BTF.1 copy
+cmp input copy || fail "detached output changed the input"
+cmp copy.BTF.1 a.btf
+
 # An input without DWARF counts as success, is reported, and leaves no output.
 "$pahole" -J bare 2>err; grep -q 'no DWARF' err
 "$pahole" --btf_encode_detached=none.btf bare 2>/dev/null; [[ ! -e none.btf ]]
