@@ -11,6 +11,8 @@ declare -A may=(
   [load]="support dwarf types"
   [dedup]="support types"
   [btf]="support types"
+  [base]="support elf types dedup btf"
+  [inspect]="support elf types dedup btf base"
 )
 bad=0
 for folder in */; do
