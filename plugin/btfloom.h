@@ -101,7 +101,7 @@ struct btfloom_options {
   const char* const* inputs; /* paths of ELF files, in link order */
   size_t input_count;
   const char* output; /* path of the detached BTF */
-  const char* base;   /* base of split BTF; not in this version: must be NULL */
+  const char* base;   /* base of a split BTF: raw BTF, or an ELF file with .BTF; NULL: none */
 
   uint64_t features; /* BTFLOOM_FEATURE_*; BTFLOOM_OPTIONS_INIT sets the default ones */
 
@@ -127,13 +127,18 @@ struct btfloom_options {
   /* Another thread may set it to 1 at any time; the call then ends soon, with
    * BTFLOOM_ERROR_CANCELLED. */
   const volatile int* cancel;
+
+  /* A folder that keeps what was found out about a base, so that the next call with the same base
+   * need not read all of it: files made of the base's content, safe to delete at any time. It is
+   * made if it is missing. NULL: nothing is kept. */
+  const char* base_cache;
 };
 
 /* In the order of the fields, so that C++ takes it too. */
 #define BTFLOOM_OPTIONS_INIT                                                                      \
   {                                                                                               \
     sizeof(struct btfloom_options), 0, NULL, 0, NULL, NULL, BTFLOOM_FEATURES_DEFAULT, NULL, 0, 0, \
-        NULL, NULL, NULL, NULL, NULL, NULL, NULL                                                  \
+        NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL                                            \
   }
 
 /* Filled as far as the run came, also on error. */

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <cstdio>
+#include <cstdlib>
 
 namespace btfloom {
 
@@ -69,6 +70,20 @@ void print_statistics(const btfloom_result& result) {
 
 }  // namespace
 
+std::string default_base_cache() {
+  const auto variable = [](const char* name) { return ::secure_getenv(name); };
+  if (const char* folder = variable("BTFLOOM_CACHE"); folder != nullptr) {
+    return folder;
+  }
+  if (const char* folder = variable("XDG_CACHE_HOME"); folder != nullptr && *folder == '/') {
+    return std::string(folder) + "/btfloom";
+  }
+  if (const char* home = variable("HOME"); home != nullptr && *home == '/') {
+    return std::string(home) + "/.cache/btfloom";
+  }
+  return "";
+}
+
 void say(const std::string& program, const char* severity, const std::string& text) {
   std::fprintf(stderr, "%s: %s: %s\n", program.c_str(), severity, text.c_str());
 }
@@ -116,6 +131,8 @@ int run_encode(const Request& request) {
   options.inputs = inputs.data();
   options.input_count = inputs.size();
   options.output = request.output.empty() ? nullptr : request.output.c_str();
+  options.base = request.base.c_str();
+  options.base_cache = request.base_cache.c_str();
   options.features = request.features;
   options.exclude_languages = request.exclude_languages.data();
   options.exclude_language_count = request.exclude_languages.size();

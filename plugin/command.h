@@ -10,10 +10,17 @@
 
 namespace btfloom {
 
+// Where indices of bases are kept: BTFLOOM_CACHE if it is set ("" for nowhere), else
+// XDG_CACHE_HOME/btfloom, else HOME/.cache/btfloom, else nowhere. A program that runs with more
+// rights than its caller does not look at the environment.
+std::string default_base_cache();
+
 struct Request {
   std::string program;  // for messages
   std::vector<std::string> inputs;
   std::string output;  // empty: in place
+  std::string base;    // of a split BTF; empty: none
+  std::string base_cache = default_base_cache();
   std::uint64_t features = BTFLOOM_FEATURES_DEFAULT;
   std::vector<std::uint16_t> exclude_languages;
   unsigned jobs = 0;  // 0: not said

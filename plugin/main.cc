@@ -28,6 +28,12 @@ void add_encode_options(CLI::App& encode, Arguments& arguments) {
   encode
       .add_flag("--in-place", arguments.in_place, "add the BTF to the first FILE, as section .BTF")
       ->excludes(output);
+  encode.add_option("--base", request.base,
+                    "write only what this BTF does not have (split BTF): a raw BTF file, or an ELF "
+                    "file with .BTF, such as the vmlinux of a module");
+  encode.add_option("--base-cache", request.base_cache,
+                    "folder that keeps what was found out about bases, \"\" for none [default: "
+                    "BTFLOOM_CACHE, or btfloom in the user's cache folder]");
   encode
       .add_option("-j,--jobs", request.jobs,
                   "threads at most; under a job server never more than it grants "

@@ -119,7 +119,7 @@ class PaholeOptions {
     app_.add_flag("-J,--btf_encode", encodes_, "encode BTF into FILE");
     app_.add_option("--btf_encode_detached", request_.output, "encode BTF into a file of its own")
         ->take_last();
-    app_.add_option("--btf_base", base_, "base of split BTF")->take_last();
+    app_.add_option("--btf_base", request_.base, "base of split BTF")->take_last();
     app_.add_option("--lang_exclude", languages_, "leave units in these languages out")
         ->take_last();
     app_.add_flag("-V,--verbose", request_.is_verbose, "say more");
@@ -196,10 +196,6 @@ class PaholeOptions {
           "the rest");
       return 64;
     }
-    if (!base_.empty()) {
-      say(kProgram, "error", "--btf_base is not in this version; use pahole itself for modules");
-      return 1;
-    }
     if (languages_.empty()) {
       const char* variable = std::getenv("PAHOLE_LANG_EXCLUDE");  // NOLINT(concurrency-mt-unsafe)
       languages_ = variable != nullptr ? variable : "";
@@ -226,7 +222,6 @@ class PaholeOptions {
   bool has_feature_list_ = false;
   bool is_finished_ = false;
   int status_ = 0;
-  std::string base_;
   std::string languages_;
   std::string formats_;
 };

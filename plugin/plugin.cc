@@ -92,9 +92,6 @@ Result<> check_options(const btfloom_options& options) {
   if (options.output == nullptr && (options.flags & BTFLOOM_IN_PLACE) == 0) {
     return contradiction("neither output nor BTFLOOM_IN_PLACE is set; say where the BTF should go");
   }
-  if (options.base != nullptr && *options.base != '\0') {
-    return contradiction("split BTF is not in this version; leave base NULL");
-  }
   return {};
 }
 
@@ -106,6 +103,8 @@ EncodeOptions encode_options(const btfloom_options& options) {
   const bool in_place = (options.flags & BTFLOOM_IN_PLACE) != 0;
   result.output_kind = in_place ? OutputKind::kInPlace : OutputKind::kDetached;
   result.output = in_place ? "" : options.output;
+  result.base = options.base != nullptr ? options.base : "";
+  result.base_cache = options.base_cache != nullptr ? options.base_cache : "";
   result.features = features_of(options.features);
   if (options.exclude_languages != nullptr) {
     result.exclude_languages.assign(options.exclude_languages,

@@ -5,9 +5,12 @@
 #include <atomic>
 #include <chrono>
 #include <memory>
+#include <optional>
 #include <utility>
 
+#include "base/base.h"
 #include "btf/functions.h"
+#include "btf/read.h"
 #include "btf/write.h"
 #include "dedup/fold.h"
 #include "dedup/merge.h"
@@ -162,6 +165,20 @@ Result<> check_same_machine(const Inputs& inputs) {
   return {};
 }
 
+Result<> check_same_machine(const Inputs& inputs, const Base& base) {
+  const ElfImage& first = inputs.files.front()->image;
+  const ElfImage* elf = base.elf();
+  if (base.image().order() == first.byte_order() &&
+      (elf == nullptr ||
+       (elf->address_size() == first.address_size() && elf->machine() == first.machine()))) {
+    return {};
+  }
+  return Error{.kind = ErrorKind::kArgument,
+               .text = "this base is for another machine than " + first.path() +
+                       "; name the BTF of the kernel or program that it was built for",
+               .file = base.path()};
+}
+
 bool is_excluded(const Unit& unit, const std::vector<std::uint16_t>& languages) {
   for (const std::uint16_t language : languages) {
     if (unit.language == language) {
@@ -304,11 +321,23 @@ Result<> encode(const EncodeOptions& options, SlotSource& slots, Diagnostics& di
   TRY(open_inputs(options, diagnostics, inputs));
   TRY(check_same_machine(inputs));
   select_units(options, inputs);
+  std::optional<Base> base;
+  if (!options.base.empty()) {
+    base.emplace(TRY(Base::open(options.base, options.base_cache)));
+    TRY(check_same_machine(inputs, *base));
+  }
   result.seconds.open = watch.lap();
 
-  // Units become fragments in parallel; the merger takes them in link order.
-  Table table(expected_types(inputs));
-  Merger merger(table);
+  // Units become fragments in parallel; the merger takes them in link order. A base (split BTF) is
+  // simply what every unit finds already known.
+  const auto read_from_base = [&](std::uint32_t id, Fragment& out) {
+    read_type(base->image(), id, base->int_id(), out);
+  };
+  const BaseTypes base_types{.end_id = base ? base->image().end_id() : 1,
+                             .known = base ? &base->known() : nullptr,
+                             .read = read_from_base};
+  Table table(expected_types(inputs), base_types.known);
+  Merger merger(table, base ? &base_types : nullptr);
   TRY(load_and_merge(options, inputs, slots, diagnostics, result, merger, table));
   if (result.broken_units != 0 && !options.keep_going) {
     return broken_units_error(result.broken_units);
@@ -320,13 +349,19 @@ Result<> encode(const EncodeOptions& options, SlotSource& slots, Diagnostics& di
   const Graph graph = merger.finish();
   const std::vector<ChosenFunction> functions =
       choose_functions(graph, inputs.symbols, options.features.consistent_func);
+  std::optional<WriteBase> write_base;
+  if (base) {
+    write_base.emplace(WriteBase{
+        .end_id = base->image().end_id(), .strings = base->strings(), .known = base->known()});
+  }
   WrittenBtf btf = TRY(write_btf({.graph = graph,
                                   .functions = functions,
                                   .sections = inputs.sections,
                                   .kfuncs = inputs.kfuncs,
+                                  .base = write_base ? &*write_base : nullptr,
                                   .decl_tags = options.features.decl_tag,
                                   .order = inputs.files.front()->dwarf.order}));
-  if (btf.types == 0) {
+  if (btf.types == 0 && !base) {
     diagnostics.report(Diagnostic{.severity = Severity::kWarning,
                                   .file = options.inputs.front(),
                                   .text = "there is no type in what was read; the BTF is empty"});

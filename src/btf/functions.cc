@@ -15,7 +15,7 @@ Kind comparable_kind(const Type& type) {
   if (type.kind == Kind::kForward) {
     return type.flags == kOfUnion ? Kind::kUnion : Kind::kStruct;
   }
-  return type.kind == Kind::kOpaque ? Kind::kStruct : type.kind;
+  return type.kind;
 }
 
 bool same_name(const char* a, const char* b) {
@@ -77,7 +77,6 @@ class PrototypeComparison {
       case Kind::kEnum:
       case Kind::kEnum64:
       case Kind::kForward:
-      case Kind::kOpaque:
         return same_name(a.name, b.name);
       case Kind::kPointer:
       case Kind::kVolatile:

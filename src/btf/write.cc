@@ -4,6 +4,7 @@
 #include <unordered_set>
 
 #include "btf/format.h"
+#include "btf/record_keys.h"
 #include "btf/strings.h"
 #include "support/hash.h"
 
@@ -13,7 +14,12 @@ namespace {
 
 class Writer {
  public:
-  explicit Writer(const WriteInput& input) : input_(input), graph_(input.graph) {}
+  explicit Writer(const WriteInput& input)
+      : input_(input),
+        graph_(input.graph),
+        start_(input.base != nullptr ? input.base->end_id - 1 : 0),
+        next_id_(start_),
+        strings_(input.base != nullptr ? &input.base->strings : nullptr) {}
 
   Result<WrittenBtf> run() {
     number_types();
@@ -28,7 +34,7 @@ class Writer {
  private:
   // --- numbers
 
-  // A type that only stands for another has no number of its own.
+  // A type that only stands for another has no number of its own; one of the base has it already.
   void number_types() {
     const std::size_t count = graph_.types.size();
     id_.resize(count);
@@ -37,19 +43,41 @@ class Writer {
       for (; extra != graph_.extras.end() && extra->types_before == i; ++extra) {
         count_extra(*extra);
       }
-      if (graph_.stands_for[i] == i) {
+      if (graph_.base_id(i) != 0) {
+        id_[i] = graph_.base_id(i);
+      } else if (graph_.stands_for[i] == i) {
         id_[i] = ++next_id_;
       }
     }
     for (std::uint32_t i = 0; i < count; ++i) {
       id_[i] = id_[graph_.stands_for[i]];
     }
-    next_id_ = 0;
+    next_id_ = start_;
   }
 
   void count_extra(const Extra& extra) {
-    next_id_ +=
-        extra.kind == Extra::Kind::kVariable ? 1 + graph_.variables[extra.index].tag_count : 1;
+    if (extra.kind == Extra::Kind::kVariable) {
+      next_id_ += 1 + graph_.variables[extra.index].tag_count;
+    } else if (!is_tag_of_base(graph_.type_tags[extra.index])) {
+      ++next_id_;
+    }
+  }
+
+  // A declaration tag that the base has at the same type.
+  bool is_tag_of_base(const DeclTag& tag) {
+    const std::uint32_t target = graph_.base_id(graph_.stands_for[tag.target]);
+    return target != 0 &&
+           find_in_base(key_.decl_tag(strings_.add(tag.value), target,
+                                      static_cast<std::uint32_t>(tag.component))) != 0;
+  }
+
+  // The number of a record that the base has, 0 if it has none.
+  [[nodiscard]] std::uint32_t find_in_base(const RecordKey& key) const {
+    if (input_.base == nullptr) {
+      return 0;
+    }
+    const FrozenMap::Entry entry = input_.base->known.find(key.hash());
+    return entry.exists() ? entry.value : 0;
   }
 
   [[nodiscard]] std::uint32_t id(TypeRef type) const { return type == kVoid ? 0 : id_[type]; }
@@ -81,7 +109,7 @@ class Writer {
       for (; extra != graph_.extras.end() && extra->types_before == i; ++extra) {
         write_extra(*extra);
       }
-      if (graph_.stands_for[i] == i) {
+      if (graph_.stands_for[i] == i && graph_.base_id(i) == 0) {
         write_type(graph_.types[i]);
       }
     }
@@ -120,9 +148,6 @@ class Writer {
       case Kind::kForward:
         put_header(type.name, BtfKind::kFwd, 0, type.flags == kOfUnion, 0);
         break;
-      case Kind::kOpaque:
-        put_header("", BtfKind::kStruct, 0, false, type.size);
-        break;
       case Kind::kArray:
         put_header(type.name, BtfKind::kArray, 0, false, 0);
         put(id(type.target));
@@ -138,7 +163,7 @@ class Writer {
         write_enumerators(type);
         break;
       case Kind::kFunctionProto:
-        prototypes_.emplace(prototype_key(type.target, type.first, type.count),
+        prototypes_.emplace(prototype_key(type.target, type.first, type.count).hash(),
                             write_prototype(type.target, type.first, type.count));
         break;
       case Kind::kAlias:
@@ -173,15 +198,13 @@ class Writer {
     }
   }
 
-  Hash128 prototype_key(TypeRef result, std::uint32_t first, std::uint32_t count) {
-    key_.clear();
-    key_.push_back(id(result));
+  const RecordKey& prototype_key(TypeRef result, std::uint32_t first, std::uint32_t count) {
+    key_.prototype(id(result));
     for (std::uint32_t i = 0; i < count; ++i) {
       const Parameter& parameter = graph_.parameters[first + i];
-      key_.push_back(strings_.add(parameter.name));
-      key_.push_back(id(parameter.type));
+      key_.parameter(strings_.add(parameter.name), id(parameter.type));
     }
-    return hash_bytes(key_.data(), key_.size() * sizeof key_[0]);
+    return key_;
   }
 
   std::uint32_t write_prototype(TypeRef result, std::uint32_t first, std::uint32_t count) {
@@ -202,7 +225,9 @@ class Writer {
   void write_extra(const Extra& extra) {
     if (extra.kind == Extra::Kind::kTypeTag) {
       const DeclTag& tag = graph_.type_tags[extra.index];
-      write_decl_tag(tag.value, id(tag.target), tag.component);
+      if (!is_tag_of_base(tag)) {
+        write_decl_tag(tag.value, id(tag.target), tag.component);
+      }
       return;
     }
     const Variable& variable = graph_.variables[extra.index];
@@ -220,29 +245,39 @@ class Writer {
 
   void write_function(const ChosenFunction& chosen) {
     const Function& function = graph_.functions[chosen.function];
-    const Hash128 key =
-        prototype_key(function.return_type, function.first_parameter, function.parameter_count);
-    auto prototype = prototypes_.find(key);
-    if (prototype == prototypes_.end()) {
-      const std::uint32_t own_id =
-          write_prototype(function.return_type, function.first_parameter, function.parameter_count);
-      prototype = prototypes_.emplace(key, own_id).first;
-    }
+    const std::uint32_t prototype = prototype_of(function);
     const std::uint32_t name = strings_.add(chosen.name);
     // Two files may hold the same function; functions come sorted by name.
     if (name != last_name_) {
       funcs_of_name_.clear();
       last_name_ = name;
     }
-    for (const NamedFunction& known : funcs_of_name_) {
-      if (known.prototype == prototype->second) {
-        return;
-      }
+    if (std::find(funcs_of_name_.begin(), funcs_of_name_.end(), prototype) !=
+        funcs_of_name_.end()) {
+      return;
     }
-    const std::uint32_t own_id = put_header(name, BtfKind::kFunc, 0, false, prototype->second);
-    funcs_of_name_.push_back({prototype->second});
-    ++function_count_;
+    funcs_of_name_.push_back(prototype);
+    std::uint32_t own_id = find_in_base(key_.function(name, prototype));
+    if (own_id == 0) {
+      own_id = put_header(name, BtfKind::kFunc, 0, false, prototype);
+      ++function_count_;
+    }
     write_function_tags(function, own_id);
+  }
+
+  // The number of its prototype, which is written if it is new.
+  std::uint32_t prototype_of(const Function& function) {
+    const RecordKey& key =
+        prototype_key(function.return_type, function.first_parameter, function.parameter_count);
+    if (const std::uint32_t in_base = find_in_base(key); in_base != 0) {
+      return in_base;
+    }
+    const auto [known, is_new] = prototypes_.emplace(key.hash(), 0);
+    if (is_new) {
+      known->second =
+          write_prototype(function.return_type, function.first_parameter, function.parameter_count);
+    }
+    return known->second;
   }
 
   void write_function_tags(const Function& function, std::uint32_t own_id) {
@@ -262,7 +297,9 @@ class Writer {
                                           return other.component == tags[i].component &&
                                                  std::string_view(other.value) == tags[i].value;
                                         });
-      if (!is_known) {
+      if (!is_known &&
+          find_in_base(key_.decl_tag(strings_.add(tags[i].value), own_id,
+                                     static_cast<std::uint32_t>(tags[i].component))) == 0) {
         write_decl_tag(tags[i].value, own_id, tags[i].component);
       }
     }
@@ -307,7 +344,7 @@ class Writer {
       return Error{.kind = ErrorKind::kInput, .text = "the BTF would be larger than 4 GiB"};
     }
     WrittenBtf result;
-    result.types = next_id_;
+    result.types = next_id_ - start_;
     result.functions = function_count_;
     result.variables = static_cast<std::uint32_t>(variables_.size());
     result.bytes.resize(kBtfHeaderSize + types_.size() + strings.size());
@@ -331,20 +368,17 @@ class Writer {
     std::uint32_t size;
     std::uint32_t id;
   };
-  struct NamedFunction {
-    std::uint32_t prototype;
-  };
-
   const WriteInput& input_;
   const Graph& graph_;
   std::vector<std::uint32_t> id_;
-  std::uint32_t next_id_ = 0;
+  std::uint32_t start_;  // the last number of the base
+  std::uint32_t next_id_;
   std::vector<std::byte> types_;
   StringSection strings_;
-  std::vector<std::uint32_t> key_;
+  RecordKey key_;
   std::unordered_map<Hash128, std::uint32_t, HashOfHash128> prototypes_;
   std::vector<WrittenVariable> variables_;
-  std::vector<NamedFunction> funcs_of_name_;
+  std::vector<std::uint32_t> funcs_of_name_;  // their prototypes
   std::uint32_t last_name_ = 0;
   std::uint32_t function_count_ = 0;
 };

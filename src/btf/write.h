@@ -1,6 +1,9 @@
 // write_btf(): the graph becomes the bytes of a BTF. Numbers follow from the order of the graph
 // alone.
 //
+// Of a split BTF only what the base does not have is written; its numbers and string offsets go on
+// where those of the base end.
+//
 // Order of the records: types of the units with their tags and variables, functions by name (each
 // with its prototype if that is new, and its tags), then one DATASEC per section, by section index.
 // Format: Documentation/bpf/btf.rst. Thread-safe (pure).
@@ -11,7 +14,9 @@
 #include <vector>
 
 #include "btf/functions.h"
+#include "btf/strings.h"
 #include "support/bytes.h"
+#include "support/frozen_map.h"
 #include "support/result.h"
 #include "types/graph.h"
 #include "types/variable_sections.h"
@@ -23,11 +28,19 @@ namespace btfloom {
 using Kfuncs = std::unordered_map<std::uint32_t, std::uint32_t>;
 inline constexpr std::uint32_t kKfuncFast = 1U << 12;  // KF_FASTCALL of include/linux/btf.h
 
+// What the writer knows of the base of a split BTF.
+struct WriteBase {
+  std::uint32_t end_id = 1;  // where the numbers go on
+  const StringIndex& strings;
+  const FrozenMap& known;  // under the keys of record_keys.h
+};
+
 struct WriteInput {
   const Graph& graph;
   const std::vector<ChosenFunction>& functions;
   const VariableSections& sections;
   const Kfuncs& kfuncs;
+  const WriteBase* base = nullptr;
   bool decl_tags = true;
   ByteOrder order = ByteOrder::little;
 };

@@ -11,16 +11,16 @@ constexpr unsigned kMaxDepth = 64;
 
 class Comparison {
  public:
-  using Visitor = FunctionRef<void(const Hash128& link, TypeRef definition)>;
+  using Visitor = FunctionRef<void(std::uint32_t type, TypeRef node, bool is_declared)>;
 
-  Comparison(const Folded& folded, const Graph& graph, Visitor f)
-      : folded_(folded), graph_(graph), f_(f) {}
+  Comparison(const Fragment& fragment, const Graph& graph, Visitor f)
+      : fragment_(fragment), graph_(graph), f_(f) {}
 
   // Both have the same content, so their references correspond one by one.
   void compare(const Type& type, const Type& node, unsigned depth) {
     std::vector<TypeRef> ours;
     std::vector<TypeRef> theirs;
-    for_each_reference(folded_.fragment, type, [&](TypeRef target) { ours.push_back(target); });
+    for_each_reference(fragment_, type, [&](TypeRef target) { ours.push_back(target); });
     for_each_reference(graph_, node, [&](TypeRef target) { theirs.push_back(target); });
     for (std::size_t i = 0; i < ours.size() && i < theirs.size(); ++i) {
       if (ours[i] != kVoid && theirs[i] != kVoid) {
@@ -31,7 +31,7 @@ class Comparison {
 
  private:
   void compare_targets(TypeRef target, TypeRef node, unsigned depth) {
-    const Type& ours = folded_.fragment.types[target];
+    const Type& ours = fragment_.types[target];
     const Type& theirs = graph_.types[node];
     if (!is_tag(ours)) {
       if (depth < kMaxDepth) {
@@ -41,11 +41,11 @@ class Comparison {
     }
     const bool is_declared = ours.kind == Kind::kForward;
     if (is_declared != (theirs.kind == Kind::kForward)) {
-      f_(folded_.shapes.link[target].hash, is_declared ? node : folded_.node_of[target]);
+      f_(target, node, is_declared);
     }
   }
 
-  const Folded& folded_;
+  const Fragment& fragment_;
   const Graph& graph_;
   Visitor f_;
 };
@@ -63,9 +63,10 @@ Hash128 flavour_key(const Hash128& content, std::uint64_t flavour) {
   return hash_bytes(words, sizeof words);
 }
 
-void for_each_declared_difference(const Folded& folded, const Graph& graph, const Pair& pair,
-                                  FunctionRef<void(const Hash128& link, TypeRef definition)> f) {
-  Comparison(folded, graph, f).compare(folded.fragment.types[pair.type], graph.types[pair.node], 0);
+void for_each_declared_difference(
+    const Fragment& fragment, const Graph& graph, const Pair& pair,
+    FunctionRef<void(std::uint32_t type, TypeRef node, bool is_declared)> f) {
+  Comparison(fragment, graph, f).compare(fragment.types[pair.type], graph.types[pair.node], 0);
 }
 
 }  // namespace btfloom

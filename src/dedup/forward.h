@@ -48,9 +48,10 @@ struct Pair {
   TypeRef node = kVoid;
 };
 
-// Calls f(link, definition) for each tag that one of the pair uses declared and the other defined;
-// `definition` is the node of the latter.
-void for_each_declared_difference(const Folded& folded, const Graph& graph, const Pair& pair,
-                                  FunctionRef<void(const Hash128& link, TypeRef definition)> f);
+// Calls f(type, node, is_declared) for each tag that one of the pair uses declared and the other
+// defined: `type` of the unit, `node` of the graph, and whether it is the unit that declares.
+void for_each_declared_difference(
+    const Fragment& fragment, const Graph& graph, const Pair& pair,
+    FunctionRef<void(std::uint32_t type, TypeRef node, bool is_declared)> f);
 
 }  // namespace btfloom

@@ -1,26 +1,22 @@
 #include "dedup/merge.h"
 
-#include "dedup/deep_shape.h"
 #include "types/references.h"
 
 namespace btfloom {
 
 void Merger::add(Folded& folded) {
-  is_apart_.clear();
-  new_primaries_.clear();
-  for (;;) {
-    const std::vector<TypeRef> contested = find_contested(folded);
-    if (contested.empty()) {
-      break;
+  if (contested_.look_at(folded)) {
+    // Prototypes count by the shapes of their types, so every function is looked at again.
+    folded.new_functions.clear();
+    folded.function_keys.clear();
+    for (std::uint32_t i = 0; i < folded.fragment.functions.size(); ++i) {
+      folded.new_functions.push_back(i);
+      folded.function_keys.push_back(
+          function_key(folded.fragment, folded.shapes, folded.fragment.functions[i], input_));
     }
-    mark_apart(folded.fragment, contested);
-    for (const Hash128& link : new_primaries_) {
-      tags_[link].has_primary = false;
-    }
-    new_primaries_.clear();
   }
-  if (!is_apart_.empty()) {
-    set_apart(folded);
+  if (base_ != nullptr) {
+    base_declared_.look_at(folded);
   }
   add_types(folded);
   add_int(folded);
@@ -29,73 +25,11 @@ void Merger::add(Folded& folded) {
   add_functions(folded);
 }
 
-// Definitions that are not the primary one of their name. A name without a primary one gets it
-// here: the first definition, in link order, that reaches no contested one. What a worker found in
-// the table is a primary one.
-std::vector<TypeRef> Merger::find_contested(const Folded& folded) {
-  std::vector<TypeRef> contested;
-  const Fragment& fragment = folded.fragment;
-  for (std::uint32_t i = 0; i < fragment.types.size(); ++i) {
-    if (folded.node_of[i] != kUnknownNode || !is_definition(fragment.types[i]) || is_apart(i)) {
-      continue;
-    }
-    Tag& tag = tags_[folded.shapes.link[i].hash];
-    if (!tag.has_primary) {
-      tag.has_primary = true;
-      tag.primary = folded.shapes.content[i];
-      new_primaries_.push_back(folded.shapes.link[i].hash);
-    } else if (tag.primary != folded.shapes.content[i]) {
-      contested.push_back(i);
-    }
-  }
-  return contested;
-}
-
-// Marks the contested definitions and all types that reach them. References mostly lead backwards,
-// so few passes suffice.
-void Merger::mark_apart(const Fragment& fragment, const std::vector<TypeRef>& contested) {
-  is_apart_.resize(fragment.types.size(), 0);
-  for (const TypeRef type : contested) {
-    is_apart_[type] = 1;
-  }
-  for (bool changed = true; changed;) {
-    changed = false;
-    for (std::size_t i = 0; i < fragment.types.size(); ++i) {
-      if (is_apart_[i] != 0) {
-        continue;
-      }
-      for_each_reference(fragment, fragment.types[i], [&](TypeRef target) {
-        if (target != kVoid && is_apart_[target] != 0) {
-          is_apart_[i] = 1;
-          changed = true;
-        }
-      });
-    }
-  }
-}
-
-void Merger::set_apart(Folded& folded) {
-  std::vector<TypeRef> selected;
-  for (std::uint32_t i = 0; i < is_apart_.size(); ++i) {
-    if (is_apart_[i] != 0) {
-      selected.push_back(i);
-      folded.node_of[i] = kUnknownNode;
-    }
-  }
-  plain_content_ = folded.shapes.content;
-  compute_deep_shapes(folded.fragment, selected, TagReferences::kThrough, folded.shapes);
-  // Prototypes count by the shapes of their types, so every function is looked at again.
-  folded.new_functions.clear();
-  folded.function_keys.clear();
-  for (std::uint32_t i = 0; i < folded.fragment.functions.size(); ++i) {
-    folded.new_functions.push_back(i);
-    folded.function_keys.push_back(
-        function_key(folded.fragment, folded.shapes, folded.fragment.functions[i], input_));
-  }
-}
-
-TypeRef Merger::add_node(const Type& type) {
+TypeRef Merger::add_node(const Type& type, std::uint32_t base_id) {
   graph_.types.push_back(type);
+  if (base_ != nullptr) {
+    graph_.base_ids.push_back(base_id);
+  }
   return static_cast<TypeRef>(graph_.types.size() - 1);
 }
 
@@ -120,8 +54,8 @@ void Merger::add_types(Folded& folded) {
     folded.node_of[i] = add_node(fragment.types[i]);
     table_.insert(content, {folded.node_of[i], flavour});
     note_definition(fragment.types[i], folded.node_of[i]);
-    if (is_apart(i)) {
-      look_alikes_[plain_content_[i]].push_back(folded.node_of[i]);
+    if (contested_.is_apart(i)) {
+      look_alikes_[contested_.plain_content(i)].push_back(folded.node_of[i]);
     }
     new_types_.push_back(i);
   }
@@ -131,66 +65,90 @@ void Merger::add_types(Folded& folded) {
   settle_pairs(folded);
 }
 
-// The type has the content of the node `main`, but uses declared tags where that uses definitions,
-// or the other way round. A struct, union or typedef is the same type all the same, and so pairs
+// The type has the content of `main`, but uses declared tags where that uses definitions, or the
+// other way round. A struct, union or typedef is the same type all the same, and so pairs
 // declaration and definition. Anything else may turn out to be one of its own, and gets a node
-// until finish().
-void Merger::add_other_flavour(Folded& folded, std::uint32_t type, TypeRef main) {
+// until finish(). So does a type that base_declared.h wants kept.
+void Merger::add_other_flavour(Folded& folded, std::uint32_t type, std::uint32_t main) {
   const Type& record = folded.fragment.types[type];
   const Hash128 key = flavour_key(folded.shapes.content[type], folded.shapes.flavour[type]);
   const bool pairs = is_struct_or_union(record.kind) || record.kind == Kind::kTypedef;
-  if (pairs) {
+  if (pairs && !base_declared_.is_kept(type)) {
     folded.node_of[type] = main;
-    pairs_.push_back({.type = type, .node = main});
+    pairs_.push_back(
+        {.type = type, .node = is_in_base(main) ? import_whole(main & ~kBaseBit) : main});
   } else {
     folded.node_of[type] = add_node(record);
+    note_definition(record, folded.node_of[type]);
     new_types_.push_back(type);
-    look_alikes_[is_apart(type) ? plain_content_[type] : folded.shapes.content[type]].push_back(
-        folded.node_of[type]);
+    look_alikes_[contested_.is_apart(type) ? contested_.plain_content(type)
+                                           : folded.shapes.content[type]]
+        .push_back(folded.node_of[type]);
   }
   table_.insert(key, {folded.node_of[type], 0});
 }
 
-// Looks at the pairs that the unit brought, now that all its nodes are complete.
+// Looks at the pairs that the unit brought, now that all its nodes are complete. What the base
+// declares stays declared: the base cannot change, and a unit that only declares it means the same.
 void Merger::settle_pairs(const Folded& folded) {
   for (const Pair& pair : pairs_) {
-    for_each_declared_difference(folded, graph_, pair,
-                                 [&](const Hash128& link, TypeRef definition) {
-                                   Tag& tag = tags_[link];
-                                   if (tag.bound == kVoid) {
-                                     tag.bound = definition;
-                                     table_.insert(bound_key(link), {definition, 0});
-                                   }
-                                 });
+    for_each_declared_difference(
+        folded.fragment, graph_, pair, [&](std::uint32_t type, TypeRef node, bool is_declared) {
+          const Type& declared = is_declared ? folded.fragment.types[type] : graph_.types[node];
+          if (is_in_base(find_content(declared))) {
+            return;
+          }
+          const Hash128& link = folded.shapes.link[type].hash;
+          const std::uint32_t definition = is_declared ? node : folded.node_of[type];
+          if (bound_.emplace(link, definition).second) {
+            table_.insert(bound_key(link), {definition, 0});
+          }
+        });
   }
+}
+
+// What the table knows of a type without references.
+std::uint32_t Merger::find_content(const Type& type) {
+  gather_content(
+      graph_, type, [](TypeRef) { return kVoidLink; }, input_);
+  return table_.find(input_.hash()).value;
 }
 
 // Copies what belongs to the new node, with references turned into nodes.
 void Merger::add_parts(const Folded& folded, TypeRef node) {
-  const Fragment& fragment = folded.fragment;
-  Type& record = graph_.types[node];
-  const auto copy = [&](auto& from, auto& to) {
-    const auto first = from.begin() + record.first;
+  Type record = graph_.types[node];
+  copy_parts(folded.fragment, record,
+             [&](TypeRef target) { return place_of(folded.node_of[target]); });
+  graph_.types[node] = record;
+  import_pending();
+}
+
+// Copies the parts of `record` from the fragment that it still refers to into the graph;
+// `place(target)` is the node that a reference becomes.
+void Merger::copy_parts(const Fragment& from, Type& record,
+                        FunctionRef<TypeRef(TypeRef target)> place) {
+  const auto copy = [&](auto& parts, auto& to) {
+    const auto first = parts.begin() + record.first;
     record.first = static_cast<std::uint32_t>(to.size());
     to.insert(to.end(), first, first + record.count);
   };
   switch (record.kind) {
     case Kind::kStruct:
     case Kind::kUnion:
-      copy(fragment.members, graph_.members);
+      copy(from.members, graph_.members);
       break;
     case Kind::kEnum:
     case Kind::kEnum64:
-      copy(fragment.enumerators, graph_.enumerators);
+      copy(from.enumerators, graph_.enumerators);
       break;
     case Kind::kFunctionProto:
-      copy(fragment.parameters, graph_.parameters);
+      copy(from.parameters, graph_.parameters);
       break;
     default:
       break;
   }
   for_each_reference(graph_, record, [&](TypeRef& reference) {
-    reference = reference == kVoid ? kVoid : folded.node_of[reference];
+    reference = reference == kVoid ? kVoid : place(reference);
   });
 }
 
@@ -207,16 +165,15 @@ void Merger::add_int(const Folded& folded) {
     return;
   }
   if (folded.fragment.int_type != kVoid) {
-    graph_.int_type = folded.node_of[folded.fragment.int_type];
+    graph_.int_type = node(folded, folded.fragment.int_type);
   } else if (folded.fragment.has_array) {
     const Type type{.name = "int", .size = 4, .kind = Kind::kInt, .flags = kIntSigned};
-    gather_content(
-        graph_, type, [](TypeRef) { return kVoidLink; }, input_);
-    const Hash128 content = input_.hash();
-    graph_.int_type = table_.find(content).value;
-    if (graph_.int_type == Table::kAbsent) {
+    const std::uint32_t known = find_content(type);
+    if (known != Table::kAbsent) {
+      graph_.int_type = node_of(known);
+    } else {
       graph_.int_type = add_node(type);
-      table_.insert(content, {graph_.int_type, 0});
+      table_.insert(input_.hash(), {graph_.int_type, 0});
     }
   }
 }
@@ -224,7 +181,7 @@ void Merger::add_int(const Folded& folded) {
 void Merger::add_tags(const Folded& folded) {
   for (const DeclTag& tag : folded.fragment.type_tags) {
     DeclTag merged = tag;
-    merged.target = folded.node_of[tag.target];
+    merged.target = node(folded, tag.target);
     input_.start(16);
     input_.add(merged.target);
     input_.add(static_cast<std::uint64_t>(merged.component));
@@ -242,7 +199,7 @@ void Merger::add_tags(const Folded& folded) {
 void Merger::add_variables(const Folded& folded) {
   const Fragment& fragment = folded.fragment;
   for (Variable variable : fragment.variables) {
-    variable.type = folded.node_of[variable.type];
+    variable.type = node(folded, variable.type);
     const auto first = fragment.variable_tags.begin() + variable.first_tag;
     variable.first_tag = static_cast<std::uint32_t>(graph_.variable_tags.size());
     graph_.variable_tags.insert(graph_.variable_tags.end(), first, first + variable.tag_count);
@@ -255,7 +212,6 @@ void Merger::add_variables(const Folded& folded) {
 
 void Merger::add_functions(const Folded& folded) {
   const Fragment& fragment = folded.fragment;
-  const auto node = [&](TypeRef type) { return type == kVoid ? kVoid : folded.node_of[type]; };
   for (std::size_t k = 0; k < folded.new_functions.size(); ++k) {
     if (table_.find(folded.function_keys[k]).exists()) {
       continue;
@@ -265,11 +221,11 @@ void Merger::add_functions(const Folded& folded) {
                   {static_cast<std::uint32_t>(graph_.functions.size()), 0});
     const auto first_tag = fragment.function_tags.begin() + function.first_tag;
     const std::uint32_t first_parameter = function.first_parameter;
-    function.return_type = node(function.return_type);
+    function.return_type = node(folded, function.return_type);
     function.first_parameter = static_cast<std::uint32_t>(graph_.parameters.size());
     for (std::uint32_t i = 0; i < function.parameter_count; ++i) {
       const Parameter& parameter = fragment.parameters[first_parameter + i];
-      graph_.parameters.push_back({.name = parameter.name, .type = node(parameter.type)});
+      graph_.parameters.push_back({.name = parameter.name, .type = node(folded, parameter.type)});
     }
     function.first_tag = static_cast<std::uint32_t>(graph_.function_tags.size());
     graph_.function_tags.insert(graph_.function_tags.end(), first_tag,
@@ -281,11 +237,18 @@ void Merger::add_functions(const Folded& folded) {
 Graph Merger::finish() {
   for (auto& [content, nodes] : look_alikes_) {
     if (const Table::Entry plain = table_.find(content); plain.exists()) {
-      nodes.push_back(plain.value);
+      nodes.push_back(is_in_base(plain.value) ? import_whole(plain.value & ~kBaseBit)
+                                              : plain.value);
     }
   }
+  import_definitions();
   settle(
-      definitions_, look_alikes_, [&](const Hash128& link) { return tags_[link].bound; }, graph_);
+      definitions_, look_alikes_,
+      [&](const Hash128& link) {
+        const auto bound = bound_.find(link);
+        return bound != bound_.end() ? bound->second : kVoid;
+      },
+      graph_);
   return std::move(graph_);
 }
 

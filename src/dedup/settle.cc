@@ -1,3 +1,5 @@
+// A type of a base stands before the units' own, so it is what they are folded into.
+//
 // Folding look-alikes is partition refinement: they start as equal as they look, and are told apart
 // by what their references stand for, until nothing changes. Types on cycles are folded too, since
 // nothing is told apart without a reason. Folding may leave one definition of a name where there
@@ -23,14 +25,18 @@ class Settlement {
     graph_.stands_for.resize(graph_.types.size());
     for (TypeRef i = 0; i < graph_.types.size(); ++i) {
       graph_.stands_for[i] = i;
-      if (is_tag(graph_.types[i]) && !is_definition(graph_.types[i])) {
+      if (graph_.base_id(i) == 0 && is_tag(graph_.types[i]) && !is_definition(graph_.types[i])) {
         declared_.push_back(i);
       }
     }
     for (const auto& [content, nodes] : look_alikes) {
       if (nodes.size() > 1) {
         groups_.push_back(nodes);
-        std::sort(groups_.back().begin(), groups_.back().end());
+        std::sort(groups_.back().begin(), groups_.back().end(), [&](TypeRef a, TypeRef b) {
+          const bool a_is_own = graph_.base_id(a) == 0;
+          const bool b_is_own = graph_.base_id(b) == 0;
+          return a_is_own != b_is_own ? b_is_own : a < b;
+        });
       }
     }
     // By first node: the order of a hash table must not be seen by anything.

@@ -116,7 +116,6 @@ void gather_content(const Parts& parts, const Type& type, LinkOf&& link_of, Hash
     case Kind::kInt:
     case Kind::kFloat:
     case Kind::kForward:
-    case Kind::kOpaque:
       break;
   }
 }

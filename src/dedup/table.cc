@@ -4,7 +4,7 @@
 
 namespace btfloom {
 
-Table::Table(std::size_t expected) : array_(nullptr) {
+Table::Table(std::size_t expected, const FrozenMap* base) : base_(base), array_(nullptr) {
   arrays_.push_back(std::make_unique<Array>(std::bit_ceil(expected * 2 + 16)));
   array_.store(arrays_.back().get(), std::memory_order_release);
 }

@@ -25,6 +25,7 @@
 #include <memory>
 #include <vector>
 
+#include "support/frozen_map.h"
 #include "support/hash.h"
 
 namespace btfloom {
@@ -35,11 +36,12 @@ class Table {
 
   struct Entry {
     std::uint32_t value = kAbsent;
-    std::uint64_t flavour = 0;  // see forward.h
+    std::uint64_t flavour = 0;  // see forward.h; of a definition in a base: see base_keys.h
     [[nodiscard]] bool exists() const { return value != kAbsent; }
   };
 
-  explicit Table(std::size_t expected = 256);
+  // `base` (may be null) outlives the table; no hash is in both.
+  explicit Table(std::size_t expected = 256, const FrozenMap* base = nullptr);
 
   [[nodiscard]] Entry find(const Hash128& hash) const {
     // acquire: pairs with the release in grow()
@@ -50,12 +52,18 @@ class Table {
       // acquire: pairs with the release in place()
       const std::uint64_t low = slot.low.load(std::memory_order_acquire);
       if (low == 0) {
-        return {};
+        return base_ != nullptr ? find_in_base(hash) : Entry{};
       }
       if (low == key && slot.high == hash.high) {
         return slot.entry;
       }
     }
+  }
+
+  // The base alone.
+  [[nodiscard]] Entry find_in_base(const Hash128& hash) const {
+    const FrozenMap::Entry entry = base_ != nullptr ? base_->find(hash) : FrozenMap::Entry{};
+    return {entry.value, entry.extra};
   }
 
   // Brings the slot of `hash` near, for a find() a little later.
@@ -87,6 +95,7 @@ class Table {
   static void place(Array& array, std::uint64_t key, std::uint64_t high, const Entry& entry);
   void grow();
 
+  const FrozenMap* base_;                       // const
   std::atomic<const Array*> array_;             // shared: see memory orders above
   std::vector<std::unique_ptr<Array>> arrays_;  // the merger's
   std::size_t size_ = 0;                        // the merger's

@@ -296,7 +296,7 @@ void UnitLoader::finish_enumerators(std::size_t mark, Type& type, bool is_signed
   }
   if (type.size != 1 && type.size != 2 && type.size != 4 && type.size != 8) {
     degrade(type.origin, "BTF has no enumerations of this size; encoded as bytes");
-    type.kind = Kind::kOpaque;
+    type.kind = Kind::kStruct;
     type.name = "";
     type.flags = 0;
     last = first;

@@ -317,7 +317,7 @@ void UnitLoader::load_opaque(const char* why, std::uint32_t size) {
   const std::uint32_t offset = relative(die_.offset);
   degrade(offset, why);
   const auto bytes = static_cast<std::uint32_t>(die_.constant(Attribute::kByteSize, size));
-  add_type(scratch_.entries.add(offset), {.size = bytes, .origin = offset, .kind = Kind::kOpaque});
+  add_type(scratch_.entries.add(offset), {.size = bytes, .origin = offset, .kind = Kind::kStruct});
   skip_children();
 }
 

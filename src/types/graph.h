@@ -23,6 +23,9 @@ struct Extra {
 
 struct Graph {
   std::vector<Type> types;
+  // Of a split BTF: the number in the base of a type that was met there, 0 for types of its own.
+  // Empty without a base. A tag of the base has its parts here only if merging had to compare them.
+  std::vector<std::uint32_t> base_ids;
   std::vector<Member> members;
   std::vector<Enumerator> enumerators;
   std::vector<Parameter> parameters;  // of prototypes and of functions
@@ -37,6 +40,10 @@ struct Graph {
 
   std::vector<Function> functions;  // in (unit, DIE) order; the candidates, not the chosen ones
   std::vector<DeclTag> function_tags;
+
+  [[nodiscard]] std::uint32_t base_id(TypeRef type) const {
+    return base_ids.empty() ? 0 : base_ids[type];
+  }
 };
 
 }  // namespace btfloom

@@ -22,8 +22,7 @@ enum class Kind : std::uint8_t {
   kEnum64,
   kForward,  // a struct or union that is declared only
   kFunctionProto,
-  kOpaque,  // size bytes of which nothing can be said: a nameless struct without members
-  kAlias,   // stands for its target; never in a finished fragment
+  kAlias,  // stands for its target; never in a finished fragment
 };
 
 constexpr bool is_struct_or_union(Kind kind) {

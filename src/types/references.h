@@ -16,7 +16,6 @@ inline void for_each_reference(Parts& parts, TypeRecord& type, F&& f) {
     case Kind::kEnum:
     case Kind::kEnum64:
     case Kind::kForward:
-    case Kind::kOpaque:
       return;
     case Kind::kPointer:
     case Kind::kConst:

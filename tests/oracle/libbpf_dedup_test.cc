@@ -96,7 +96,6 @@ int add_type(btf* b, const Fragment& fragment, const Type& type, int index_id, I
         REQUIRE(btf__add_func_param(b, parameter.name, id(parameter.type)) == 0);
       }
       return result;
-    case Kind::kOpaque:
       return btf__add_struct(b, nullptr, type.size);
     case Kind::kAlias:
       break;

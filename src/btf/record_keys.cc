@@ -1,0 +1,29 @@
+#include "btf/record_keys.h"
+
+namespace btfloom {
+
+void add_record_keys(const BtfImage& base, const StringIndex& strings,
+                     FrozenMap::Builder& builder) {
+  RecordKey key;
+  // Other tools may have stored a string twice; the writer asks for the one that the index knows.
+  const auto canonical = [&](std::uint32_t offset) { return strings.find(base.text(offset)); };
+  for (std::uint32_t id = base.first_id(); id < base.end_id(); ++id) {
+    const BtfRecord record = base.record(id);
+    if (record.kind == BtfKind::kFuncProto) {
+      key.prototype(record.size_or_type);
+      for (std::uint32_t i = 0; i < record.count; ++i) {
+        const BtfMember parameter = base.parameter(record, i);
+        key.parameter(canonical(parameter.name), parameter.type);
+      }
+    } else if (record.kind == BtfKind::kFunc) {
+      key.function(canonical(record.name), record.size_or_type);
+    } else if (record.kind == BtfKind::kDeclTag) {
+      key.decl_tag(canonical(record.name), record.size_or_type, base.extra_word(record));
+    } else {
+      continue;
+    }
+    builder.add(key.hash(), {.value = id});
+  }
+}
+
+}  // namespace btfloom
