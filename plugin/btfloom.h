@@ -66,7 +66,11 @@ enum btfloom_status {
 #define BTFLOOM_FEATURE_CONSISTENT_FUNC (UINT64_C(1) << 7)
 #define BTFLOOM_FEATURE_DECL_TAG_KFUNCS (UINT64_C(1) << 8)
 #define BTFLOOM_FEATURE_REPRODUCIBLE_BUILD (UINT64_C(1) << 9)
+#define BTFLOOM_FEATURE_DISTILLED_BASE (UINT64_C(1) << 10)
 #define BTFLOOM_FEATURE_GLOBAL_VAR (UINT64_C(1) << 11)
+#define BTFLOOM_FEATURE_ATTRIBUTES (UINT64_C(1) << 12)
+#define BTFLOOM_FEATURE_TRUE_SIGNATURE (UINT64_C(1) << 13)
+#define BTFLOOM_FEATURE_LAYOUT (UINT64_C(1) << 14)
 /* What `default` stands for, and what an options struct starts with. */
 #define BTFLOOM_FEATURES_DEFAULT UINT64_C(0x1ff)
 
@@ -132,13 +136,17 @@ struct btfloom_options {
    * need not read all of it: files made of the base's content, safe to delete at any time. It is
    * made if it is missing. NULL: nothing is kept. */
   const char* base_cache;
+
+  /* With BTFLOOM_FEATURE_DISTILLED_BASE and a detached output: path of the distilled base, what the
+   * section .BTF.base would hold. NULL: the output is split from `base` as it is. */
+  const char* output_base;
 };
 
 /* In the order of the fields, so that C++ takes it too. */
 #define BTFLOOM_OPTIONS_INIT                                                                      \
   {                                                                                               \
     sizeof(struct btfloom_options), 0, NULL, 0, NULL, NULL, BTFLOOM_FEATURES_DEFAULT, NULL, 0, 0, \
-        NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL                                            \
+        NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL                                      \
   }
 
 /* Filled as far as the run came, also on error. */

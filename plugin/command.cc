@@ -131,6 +131,7 @@ int run_encode(const Request& request) {
   options.inputs = inputs.data();
   options.input_count = inputs.size();
   options.output = request.output.empty() ? nullptr : request.output.c_str();
+  options.output_base = request.output_base.c_str();
   options.base = request.base.c_str();
   options.base_cache = request.base_cache.c_str();
   options.features = request.features;

@@ -18,7 +18,8 @@ std::string default_base_cache();
 struct Request {
   std::string program;  // for messages
   std::vector<std::string> inputs;
-  std::string output;  // empty: in place
+  std::string output;       // empty: in place
+  std::string output_base;  // of a distilled base; empty: none
   std::string base;    // of a split BTF; empty: none
   std::string base_cache = default_base_cache();
   std::uint64_t features = BTFLOOM_FEATURES_DEFAULT;

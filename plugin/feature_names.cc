@@ -25,7 +25,11 @@ constexpr Row kRows[] = {
     {"consistent_func", BTFLOOM_FEATURE_CONSISTENT_FUNC},
     {"decl_tag_kfuncs", BTFLOOM_FEATURE_DECL_TAG_KFUNCS},
     {"reproducible_build", BTFLOOM_FEATURE_REPRODUCIBLE_BUILD},
+    {"distilled_base", BTFLOOM_FEATURE_DISTILLED_BASE},
     {"global_var", BTFLOOM_FEATURE_GLOBAL_VAR},
+    {"attributes", BTFLOOM_FEATURE_ATTRIBUTES},
+    {"true_signature", BTFLOOM_FEATURE_TRUE_SIGNATURE},
+    {"layout", BTFLOOM_FEATURE_LAYOUT},
 };
 
 constexpr std::uint64_t all_features() {
@@ -66,7 +70,11 @@ Features features_of(std::uint64_t bits) {
           .enum64 = has(BTFLOOM_FEATURE_ENUM64),
           .consistent_func = has(BTFLOOM_FEATURE_CONSISTENT_FUNC),
           .decl_tag_kfuncs = has(BTFLOOM_FEATURE_DECL_TAG_KFUNCS),
-          .global_var = has(BTFLOOM_FEATURE_GLOBAL_VAR)};
+          .distilled_base = has(BTFLOOM_FEATURE_DISTILLED_BASE),
+          .global_var = has(BTFLOOM_FEATURE_GLOBAL_VAR),
+          .attributes = has(BTFLOOM_FEATURE_ATTRIBUTES),
+          .true_signature = has(BTFLOOM_FEATURE_TRUE_SIGNATURE),
+          .layout = has(BTFLOOM_FEATURE_LAYOUT)};
 }
 
 }  // namespace btfloom

@@ -31,6 +31,9 @@ void add_encode_options(CLI::App& encode, Arguments& arguments) {
   encode.add_option("--base", request.base,
                     "write only what this BTF does not have (split BTF): a raw BTF file, or an ELF "
                     "file with .BTF, such as the vmlinux of a module");
+  encode.add_option("--output-base", request.output_base,
+                    "with -o and the feature distilled_base: write the distilled base to this file")
+      ->needs(output);
   encode.add_option("--base-cache", request.base_cache,
                     "folder that keeps what was found out about bases, \"\" for none [default: "
                     "BTFLOOM_CACHE, or btfloom in the user's cache folder]");

@@ -173,6 +173,7 @@ class PaholeOptions {
           ->trigger_on_parse();
     };
     add("--btf_encode_force", BTFLOOM_FEATURE_ENCODE_FORCE, 0);
+    add("--btf_attributes", BTFLOOM_FEATURE_ATTRIBUTES, 0);
     add("--btf_gen_floats", BTFLOOM_FEATURE_FLOAT, 0);
     add("--btf_gen_optimized", BTFLOOM_FEATURE_OPTIMIZED_FUNC, 0);
     add("--skip_encoding_btf_vars", 0, BTFLOOM_FEATURE_VAR);

@@ -104,6 +104,7 @@ EncodeOptions encode_options(const btfloom_options& options) {
   result.output_kind = in_place ? OutputKind::kInPlace : OutputKind::kDetached;
   result.output = in_place ? "" : options.output;
   result.base = options.base != nullptr ? options.base : "";
+  result.output_base = options.output_base != nullptr ? options.output_base : "";
   result.base_cache = options.base_cache != nullptr ? options.base_cache : "";
   result.features = features_of(options.features);
   if (options.exclude_languages != nullptr) {

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/base.h"
+#include "btf/distill.h"
 #include "btf/functions.h"
 #include "btf/read.h"
 #include "btf/write.h"
@@ -43,6 +44,7 @@ struct Inputs {
   FunctionSymbols symbols;
   VariableSections sections;
   Kfuncs kfuncs;
+  NamePool names;  // shared by the workers
   // Units in link order, over all files. This order, and nothing else, decides every number in the
   // output.
   std::vector<std::pair<std::uint32_t, const Unit*>> units;
@@ -112,9 +114,10 @@ Result<> open_input(const std::string& path, const Features& features, Inputs& i
   const std::vector<ElfSymbol> symbols = TRY(image.symbols());
   add_functions(symbols, inputs.symbols);
   add_sections(image, symbols, features, inputs.sections);
-  if (features.decl_tag_kfuncs && inputs.files.empty()) {
+  if (features.decl_tag_kfuncs) {
+    const auto index = static_cast<std::uint32_t>(inputs.files.size());
     for (const Kfunc& kfunc : read_kfuncs(image, symbols)) {
-      const std::uint32_t symbol = inputs.symbols.find(0, kfunc.name);
+      const std::uint32_t symbol = inputs.symbols.find(index, kfunc.name);
       if (symbol != FunctionSymbols::kNotFound) {
         inputs.kfuncs.emplace(symbol, kfunc.flags);
       }
@@ -198,7 +201,7 @@ void select_units(const EncodeOptions& options, Inputs& inputs) {
   }
 }
 
-LoadContext load_context(const Inputs& inputs, std::uint32_t file, const Features& features) {
+LoadContext load_context(Inputs& inputs, std::uint32_t file, const Features& features) {
   return {.file = file,
           .symbols = &inputs.symbols,
           .sections = features.var || features.global_var ? &inputs.sections : nullptr,
@@ -207,7 +210,9 @@ LoadContext load_context(const Inputs& inputs, std::uint32_t file, const Feature
           .decl_tags = features.decl_tag,
           .type_tags = features.type_tag,
           .enum64 = features.enum64,
-          .skip_odd_variables = features.encode_force};
+          .skip_odd_variables = features.encode_force,
+          .true_signature = features.true_signature,
+          .names = &inputs.names};
 }
 
 // About one distinct type for each KiB of DWARF: true for a kernel, plenty for a small program.
@@ -240,7 +245,7 @@ Error broken_units_error(std::uint64_t count) {
 // Workers decode and fold units in any order; the turnstile lets the results through in link order,
 // on whichever worker arrives with the next one. No thread runs without a slot; at most `window`
 // fragments are alive.
-Result<> load_and_merge(const EncodeOptions& options, const Inputs& inputs, SlotSource& slots,
+Result<> load_and_merge(const EncodeOptions& options, Inputs& inputs, SlotSource& slots,
                         Diagnostics& diagnostics, EncodeResult& result, Merger& merger,
                         const Table& table) {
   const unsigned workers = slots.max_workers();
@@ -294,18 +299,49 @@ Result<> load_and_merge(const EncodeOptions& options, const Inputs& inputs, Slot
       });
 }
 
-Result<> commit(const EncodeOptions& options, const ElfImage& image, WrittenBtf& written) {
+// What goes out: the BTF, and the distilled base if one was asked for.
+struct Products {
+  WrittenBtf btf;
+  std::vector<std::byte> distilled_base;
+};
+
+// The feature distilled_base: the module takes along what it needs of its base.
+Result<> distill_products(const EncodeOptions& options, const Base* base, Products& products) {
+  const bool has_place =
+      options.output_kind == OutputKind::kInPlace || !options.output_base.empty();
+  if (!options.features.distilled_base || base == nullptr || !has_place) {
+    return {};
+  }
+  const BtfImage split = TRY(BtfImage::parse(products.btf.bytes, &base->image()));
+  DistilledBtf distilled = TRY(distill(split));
+  products.btf.bytes = std::move(distilled.split);
+  products.distilled_base = std::move(distilled.base);
+  return {};
+}
+
+Result<> commit_detached(const EncodeOptions& options, const Products& products) {
+  OutputFile output = TRY(OutputFile::create(options.output, kDetachedMode));
+  TRY(output.write(products.btf.bytes));
+  if (!products.distilled_base.empty()) {
+    OutputFile base = TRY(OutputFile::create(options.output_base, kDetachedMode));
+    TRY(base.write(products.distilled_base));
+    TRY(base.commit());
+  }
+  return output.commit();
+}
+
+Result<> commit(const EncodeOptions& options, const ElfImage& image, Products& products) {
+  WrittenBtf& written = products.btf;
   if (options.output_kind == OutputKind::kDetached) {
-    OutputFile output = TRY(OutputFile::create(options.output, kDetachedMode));
-    TRY(output.write(written.bytes));
-    return output.commit();
+    return commit_detached(options, products);
   }
   // A .BTF that is loaded into memory keeps its size, and the kernel takes all of it for BTF.
   const ElfSection* old = image.find(".BTF");
   if (old != nullptr && (old->flags & SHF_ALLOC) != 0 && old->size > written.bytes.size()) {
     pad_btf(written, old->size, image.byte_order());
   }
-  const std::vector<std::byte> file = TRY(embed_sections(image, {{".BTF", written.bytes}}));
+  const std::vector<std::byte> file = TRY(embed_sections(
+      image, {{".BTF", written.bytes}, {".BTF.base", products.distilled_base}}));
   OutputFile output = TRY(OutputFile::create(image.path(), kDetachedMode, image.path()));
   TRY(output.write(file));
   return output.commit();
@@ -322,6 +358,10 @@ Result<> encode(const EncodeOptions& options, SlotSource& slots, Diagnostics& di
   TRY(check_same_machine(inputs));
   select_units(options, inputs);
   std::optional<Base> base;
+  if (options.base.empty() && options.features.distilled_base) {
+    diagnostics.report(Diagnostic{.severity = Severity::kNote,
+                                  .text = "the feature distilled_base does nothing without a base"});
+  }
   if (!options.base.empty()) {
     base.emplace(TRY(Base::open(options.base, options.base_cache)));
     TRY(check_same_machine(inputs, *base));
@@ -348,24 +388,31 @@ Result<> encode(const EncodeOptions& options, SlotSource& slots, Diagnostics& di
   // more.
   const Graph graph = merger.finish();
   const std::vector<ChosenFunction> functions =
-      choose_functions(graph, inputs.symbols, options.features.consistent_func);
+      choose_functions(graph, inputs.symbols,
+                       {.drop_inconsistent = options.features.consistent_func,
+                        .keep_variants = options.features.true_signature});
   std::optional<WriteBase> write_base;
   if (base) {
     write_base.emplace(WriteBase{
         .end_id = base->image().end_id(), .strings = base->strings(), .known = base->known()});
   }
-  WrittenBtf btf = TRY(write_btf({.graph = graph,
+  Products products;
+  WrittenBtf& btf = products.btf;
+  btf = TRY(write_btf({.graph = graph,
                                   .functions = functions,
                                   .sections = inputs.sections,
                                   .kfuncs = inputs.kfuncs,
                                   .base = write_base ? &*write_base : nullptr,
                                   .decl_tags = options.features.decl_tag,
+                                  .attributes = options.features.attributes,
+                                  .layout = options.features.layout && !base,
                                   .order = inputs.files.front()->dwarf.order}));
   if (btf.types == 0 && !base) {
     diagnostics.report(Diagnostic{.severity = Severity::kWarning,
                                   .file = options.inputs.front(),
                                   .text = "there is no type in what was read; the BTF is empty"});
   }
+  TRY(distill_products(options, base ? &*base : nullptr, products));
   result.types_written = btf.types;
   result.functions = btf.functions;
   result.variables = btf.variables;
@@ -373,7 +420,7 @@ Result<> encode(const EncodeOptions& options, SlotSource& slots, Diagnostics& di
   result.seconds.write = watch.lap();
 
   // All or nothing: a temporary beside the target, fsync, rename.
-  TRY(commit(options, inputs.files.front()->image, btf));
+  TRY(commit(options, inputs.files.front()->image, products));
   result.written = true;
   result.seconds.commit = watch.lap();
   return {};

@@ -21,7 +21,11 @@ struct Features {
   bool enum64 = true;
   bool consistent_func = true;
   bool decl_tag_kfuncs = true;
+  bool distilled_base = false;
   bool global_var = false;
+  bool attributes = false;
+  bool true_signature = false;
+  bool layout = false;
 };
 
 enum class OutputKind : std::uint8_t {
@@ -32,7 +36,8 @@ enum class OutputKind : std::uint8_t {
 struct EncodeOptions {
   std::vector<std::string> inputs;
   OutputKind output_kind = OutputKind::kDetached;
-  std::string output;  // path of the detached file
+  std::string output;       // path of the detached file
+  std::string output_base;  // path of a detached file for a distilled base; empty: none
   std::string base;        // path of the base of a split BTF; empty: none
   std::string base_cache;  // folder for the index of the base (base/index.h); empty: none
   Features features;

@@ -97,14 +97,14 @@ std::uint64_t BaseIndex::checksum(Bytes bytes) {
 Result<BaseIndex> BaseIndex::make(Bytes btf) {
   const BtfImage image = TRY(BtfImage::parse(btf, nullptr));
   const std::uint32_t int_id = array_index_id(image);
-  FrozenMap::Builder builder;
+  FrozenMap::Builder builder(std::size_t{image.end_id()} * 5 / 4);  // about one in eight is a tag
   Fragment types;
   std::vector<std::uint32_t> ids;
   read_types(image, int_id, types, ids);
   add_base_keys(std::move(types), ids, builder);
   const std::vector<std::uint32_t> slots = StringIndex::build(image.strings());
   add_record_keys(image, StringIndex(image.strings(), slots), builder);
-  const std::vector<std::byte> known = builder.freeze();
+  const Bytes known = builder.freeze();
 
   Header header;
   header.magic = kMagic;

@@ -1,6 +1,7 @@
 #include "btf/functions.h"
 
 #include <algorithm>
+#include <optional>
 #include <span>
 
 namespace btfloom {
@@ -109,11 +110,11 @@ class PrototypeComparison {
 
 class FunctionChoice {
  public:
-  FunctionChoice(const Graph& graph, const FunctionSymbols& symbols, bool drop_inconsistent)
+  FunctionChoice(const Graph& graph, const FunctionSymbols& symbols, const FunctionRules& rules)
       : graph_(graph),
         symbols_(symbols),
         prototypes_(graph),
-        drop_inconsistent_(drop_inconsistent) {}
+        rules_(rules) {}
 
   std::vector<ChosenFunction> run() {
     std::vector<ChosenFunction> chosen;
@@ -126,7 +127,9 @@ class FunctionChoice {
       }
       const std::span<const std::uint32_t> group(sorted.data() + first, last - first);
       const std::uint32_t candidate = canonical(symbol, group);
-      if (is_usable(symbol, group, candidate)) {
+      if (const auto variant = rules_.keep_variants ? find_variant(symbol, group) : std::nullopt) {
+        chosen.push_back(*variant);
+      } else if (is_usable(symbol, group, candidate)) {
         chosen.push_back({symbols_[symbol].stem, candidate});
       }
       first = last;
@@ -193,10 +196,37 @@ class FunctionChoice {
     return false;
   }
 
+  // Its parameters are those that it is really called with (load/true_signature.cc).
+  [[nodiscard]] bool is_changed(const Function& function) const {
+    return rules_.keep_variants && (function.flags & kFunctionSignatureChanged) != 0;
+  }
+
+  // The first candidate that is a variant, if its parameters are where its prototype says.
+  [[nodiscard]] std::optional<ChosenFunction> find_variant(
+      std::uint32_t symbol, std::span<const std::uint32_t> group) const {
+    for (const std::uint32_t candidate : group) {
+      const Function& function = graph_.functions[candidate];
+      constexpr std::uint8_t kUnsure = kFunctionUnexpectedRegister | kFunctionUncertainLocation;
+      const bool is_guess =
+          (function.flags & kFunctionOptimizedParameters) != 0 && !is_changed(function);
+      if (function.address == 0 || (function.flags & kUnsure) != 0 || is_guess) {
+        continue;
+      }
+      for (std::uint32_t member = symbols_[symbol].first_member;
+           member != FunctionSymbols::kNotFound; member = symbols_.member(member).next) {
+        const auto& [name, value, next] = symbols_.member(member);
+        if (value == function.address && name.find('.') != std::string_view::npos) {
+          return ChosenFunction{.name = name, .function = candidate, .is_variant = true};
+        }
+      }
+    }
+    return std::nullopt;
+  }
+
   // Its parameters were optimized, and it carries the name of a variant, so callers pass something
   // else.
   [[nodiscard]] bool is_optimized_away(std::uint32_t symbol, const Function& function) const {
-    if ((function.flags & kFunctionOptimizedParameters) == 0) {
+    if ((function.flags & kFunctionOptimizedParameters) == 0 || is_changed(function)) {
       return false;
     }
     if ((function.flags & kFunctionSignatureChanged) != 0) {
@@ -227,7 +257,7 @@ class FunctionChoice {
       return false;
     }
     for (const std::uint32_t function : group.subspan(1)) {
-      if (drop_inconsistent_ &&
+      if (rules_.drop_inconsistent &&
           !prototypes_.match(graph_.functions[group.front()], graph_.functions[function])) {
         return false;
       }
@@ -239,14 +269,14 @@ class FunctionChoice {
   const Graph& graph_;
   const FunctionSymbols& symbols_;
   PrototypeComparison prototypes_;
-  bool drop_inconsistent_;
+  const FunctionRules& rules_;
 };
 
 }  // namespace
 
 std::vector<ChosenFunction> choose_functions(const Graph& graph, const FunctionSymbols& symbols,
-                                             bool drop_inconsistent) {
-  return FunctionChoice(graph, symbols, drop_inconsistent).run();
+                                             const FunctionRules& rules) {
+  return FunctionChoice(graph, symbols, rules).run();
 }
 
 }  // namespace btfloom

@@ -19,11 +19,19 @@ namespace btfloom {
 struct ChosenFunction {
   std::string_view name;
   std::uint32_t function = 0;  // in Graph::functions
+  bool is_variant = false;     // under the name of a variant (foo.isra.0), with its own prototype
 };
 
-// Sorted by name; functions of several files that share a name, by file. `drop_inconsistent` is the
-// feature consistent_func.
+struct FunctionRules {
+  bool drop_inconsistent = true;  // the feature consistent_func
+  // The feature true_signature: a variant that the compiler made of a function is taken for what it
+  // is, under its own name.
+  bool keep_variants = false;
+};
+
+// Sorted by name, variants by the name of what they were made of; functions of several files that
+// share a name, by file.
 std::vector<ChosenFunction> choose_functions(const Graph& graph, const FunctionSymbols& symbols,
-                                             bool drop_inconsistent);
+                                             const FunctionRules& rules);
 
 }  // namespace btfloom

@@ -15,6 +15,9 @@
 
 namespace btfloom {
 
+// What LLVM and the kernel call the address space of arenas, as an attribute (kind_flag is set).
+inline constexpr const char* kArenaTag = "address_space(1)";
+
 class RecordKey {
  public:
   // Each begins anew. No content of a type begins with such words (dedup/shape.h).
@@ -26,6 +29,8 @@ class RecordKey {
   RecordKey& decl_tag(std::uint32_t value, std::uint32_t target, std::uint32_t component) {
     return start(0xf700, value).add(target).add(component);
   }
+  // A pointer into an arena (the feature attributes): PTR to TYPE_TAG kArenaTag to that type.
+  RecordKey& arena_pointer(std::uint32_t pointee) { return start(0xf600, pointee); }
   [[nodiscard]] Hash128 hash() const {
     return hash_bytes(words_.data(), words_.size() * sizeof words_[0]);
   }
@@ -42,7 +47,7 @@ class RecordKey {
   std::vector<std::uint32_t> words_;
 };
 
-// Adds the ids of a base's prototypes, functions and declaration tags.
+// Adds the ids of a base's prototypes, functions, declaration tags and arena pointers.
 void add_record_keys(const BtfImage& base, const StringIndex& strings, FrozenMap::Builder& builder);
 
 }  // namespace btfloom

@@ -1,5 +1,6 @@
 #include "btf/strings.h"
 
+#include <algorithm>
 #include <bit>
 
 #include "support/hash.h"
@@ -37,6 +38,12 @@ std::uint32_t StringIndex::find(std::string_view text) const {
       return slots_[slot];
     }
   }
+}
+
+bool StringIndex::are_unique() const {
+  const auto ends = std::count(strings_.begin(), strings_.end(), std::byte{0});
+  const auto free = std::count(slots_.begin(), slots_.end(), 0U);
+  return static_cast<std::size_t>(ends) == slots_.size() - static_cast<std::size_t>(free) + 1;
 }
 
 StringSection::StringSection(const StringIndex* base)

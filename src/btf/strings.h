@@ -27,6 +27,8 @@ class StringIndex {
 
   // Offset of `text`; 0 if it is empty or not there.
   [[nodiscard]] std::uint32_t find(std::string_view text) const;
+  // Whether no string stands at two places. Looks at all of them.
+  [[nodiscard]] bool are_unique() const;
   // One past the last offset.
   [[nodiscard]] std::uint32_t end() const { return static_cast<std::uint32_t>(strings_.size()); }
 

@@ -1,8 +1,10 @@
 #include "btf/write.h"
 
 #include <algorithm>
+#include <optional>
 #include <unordered_set>
 
+#include "btf/assemble.h"
 #include "btf/format.h"
 #include "btf/record_keys.h"
 #include "btf/strings.h"
@@ -24,6 +26,9 @@ class Writer {
   Result<WrittenBtf> run() {
     number_types();
     write_types();
+    if (input_.attributes && !input_.kfuncs.empty()) {
+      note_pointers();
+    }
     for (const ChosenFunction& chosen : input_.functions) {
       write_function(chosen);
     }
@@ -143,7 +148,7 @@ class Writer {
         put_header(type.name, BtfKind::kTypedef, 0, false, id(type.target));
         break;
       case Kind::kTypeTag:
-        put_header(type.name, BtfKind::kTypeTag, 0, false, id(type.target));
+        put_header(type.name, BtfKind::kTypeTag, 0, type.flags != 0, id(type.target));
         break;
       case Kind::kForward:
         put_header(type.name, BtfKind::kFwd, 0, type.flags == kOfUnion, 0);
@@ -163,12 +168,16 @@ class Writer {
         write_enumerators(type);
         break;
       case Kind::kFunctionProto:
-        prototypes_.emplace(prototype_key(type.target, type.first, type.count).hash(),
-                            write_prototype(type.target, type.first, type.count));
+        write_prototype_type(type);
         break;
       case Kind::kAlias:
         break;
     }
+  }
+
+  void write_prototype_type(const Type& type) {
+    const Prototype& prototype = gather(type.target, type.first, type.count);
+    prototypes_.emplace(key_of(prototype).hash(), write_prototype(prototype));
   }
 
   void write_members(const Type& type) {
@@ -198,21 +207,36 @@ class Writer {
     }
   }
 
-  const RecordKey& prototype_key(TypeRef result, std::uint32_t first, std::uint32_t count) {
-    key_.prototype(id(result));
+  // A prototype with references and names as they stand in its record.
+  struct Prototype {
+    std::uint32_t result = 0;
+    std::vector<std::pair<std::uint32_t, std::uint32_t>> parameters;  // name, type
+  };
+
+  Prototype& gather(TypeRef result, std::uint32_t first, std::uint32_t count) {
+    prototype_.result = id(result);
+    prototype_.parameters.clear();
     for (std::uint32_t i = 0; i < count; ++i) {
       const Parameter& parameter = graph_.parameters[first + i];
-      key_.parameter(strings_.add(parameter.name), id(parameter.type));
+      prototype_.parameters.emplace_back(strings_.add(parameter.name), id(parameter.type));
+    }
+    return prototype_;
+  }
+
+  const RecordKey& key_of(const Prototype& prototype) {
+    key_.prototype(prototype.result);
+    for (const auto& [name, type] : prototype.parameters) {
+      key_.parameter(name, type);
     }
     return key_;
   }
 
-  std::uint32_t write_prototype(TypeRef result, std::uint32_t first, std::uint32_t count) {
-    const std::uint32_t own_id = put_header("", BtfKind::kFuncProto, count, false, id(result));
-    for (std::uint32_t i = 0; i < count; ++i) {
-      const Parameter& parameter = graph_.parameters[first + i];
-      put(strings_.add(parameter.name));
-      put(id(parameter.type));
+  std::uint32_t write_prototype(const Prototype& prototype) {
+    const auto count = static_cast<std::uint32_t>(prototype.parameters.size());
+    const std::uint32_t own_id = put_header("", BtfKind::kFuncProto, count, false, prototype.result);
+    for (const auto& [name, type] : prototype.parameters) {
+      put(name);
+      put(type);
     }
     return own_id;
   }
@@ -244,8 +268,7 @@ class Writer {
   // --- functions
 
   void write_function(const ChosenFunction& chosen) {
-    const Function& function = graph_.functions[chosen.function];
-    const std::uint32_t prototype = prototype_of(function);
+    const std::uint32_t prototype = prototype_of(chosen);
     const std::uint32_t name = strings_.add(chosen.name);
     // Two files may hold the same function; functions come sorted by name.
     if (name != last_name_) {
@@ -262,32 +285,87 @@ class Writer {
       own_id = put_header(name, BtfKind::kFunc, 0, false, prototype);
       ++function_count_;
     }
-    write_function_tags(function, own_id);
+    write_function_tags(chosen, own_id);
   }
 
   // The number of its prototype, which is written if it is new.
-  std::uint32_t prototype_of(const Function& function) {
-    const RecordKey& key =
-        prototype_key(function.return_type, function.first_parameter, function.parameter_count);
+  std::uint32_t prototype_of(const ChosenFunction& chosen) {
+    const Function& function = graph_.functions[chosen.function];
+    Prototype& prototype =
+        gather(function.return_type, function.first_parameter, function.parameter_count);
+    if (input_.attributes) {
+      tag_arena_pointers(kfunc_flags(chosen), prototype);
+    }
+    const RecordKey& key = key_of(prototype);
     if (const std::uint32_t in_base = find_in_base(key); in_base != 0) {
       return in_base;
     }
     const auto [known, is_new] = prototypes_.emplace(key.hash(), 0);
     if (is_new) {
-      known->second =
-          write_prototype(function.return_type, function.first_parameter, function.parameter_count);
+      known->second = write_prototype(prototype);
     }
     return known->second;
   }
 
-  void write_function_tags(const Function& function, std::uint32_t own_id) {
+  // What the kernel's sets say of the function; a variant is no kfunc.
+  [[nodiscard]] std::optional<std::uint32_t> kfunc_flags(const ChosenFunction& chosen) const {
+    const auto kfunc = input_.kfuncs.find(graph_.functions[chosen.function].symbol);
+    if (kfunc == input_.kfuncs.end() || chosen.is_variant) {
+      return std::nullopt;
+    }
+    return kfunc->second;
+  }
+
+  void tag_arena_pointers(std::optional<std::uint32_t> flags, Prototype& prototype) {
+    if (!flags) {
+      return;
+    }
+    if ((*flags & kKfuncArenaReturn) != 0) {
+      prototype.result = arena_pointer(prototype.result);
+    }
+    for (std::size_t i = 0; i < 2 && i < prototype.parameters.size(); ++i) {
+      if ((*flags & kKfuncArenaFirst << i) != 0) {
+        prototype.parameters[i].second = arena_pointer(prototype.parameters[i].second);
+      }
+    }
+  }
+
+  // The pointer `type` as one into an arena; what is no pointer stays as it is.
+  std::uint32_t arena_pointer(std::uint32_t type) {
+    const auto pointer = pointee_.find(type);
+    if (pointer == pointee_.end()) {
+      return type;
+    }
+    std::uint32_t& made = arena_pointers_[pointer->second];
+    if (made == 0) {
+      made = find_in_base(key_.arena_pointer(pointer->second));
+    }
+    if (made == 0) {
+      const std::uint32_t tag =
+          put_header(kArenaTag, BtfKind::kTypeTag, 0, true, pointer->second);
+      made = put_header("", BtfKind::kPtr, 0, false, tag);
+    }
+    return made;
+  }
+
+  // Which pointers there are, for arena_pointer().
+  void note_pointers() {
+    for (TypeRef i = 0; i < graph_.types.size(); ++i) {
+      if (graph_.types[i].kind == Kind::kPointer) {
+        pointee_.emplace(id(i), id(graph_.types[i].target));
+      }
+    }
+  }
+
+  void write_function_tags(const ChosenFunction& chosen, std::uint32_t own_id) {
+    const Function& function = graph_.functions[chosen.function];
     std::vector<DeclTag> tags(
         graph_.function_tags.begin() + function.first_tag,
         graph_.function_tags.begin() + function.first_tag + function.tag_count);
-    const auto kfunc = input_.kfuncs.find(function.symbol);
-    if (kfunc != input_.kfuncs.end() && input_.decl_tags) {
+    const std::optional<std::uint32_t> flags = kfunc_flags(chosen);
+    if (flags && input_.decl_tags) {
       tags.push_back({.value = "bpf_kfunc"});
-      if ((kfunc->second & kKfuncFast) != 0) {
+      if ((*flags & kKfuncFast) != 0) {
         tags.push_back({.value = "bpf_fastcall"});
       }
     }
@@ -339,27 +417,12 @@ class Writer {
   // --- the whole
 
   Result<WrittenBtf> assemble() {
-    const Bytes strings = strings_.bytes();
-    if (types_.size() + strings.size() > 0xffffffff - kBtfHeaderSize) {
-      return Error{.kind = ErrorKind::kInput, .text = "the BTF would be larger than 4 GiB"};
-    }
-    WrittenBtf result;
-    result.types = next_id_ - start_;
-    result.functions = function_count_;
-    result.variables = static_cast<std::uint32_t>(variables_.size());
-    result.bytes.resize(kBtfHeaderSize + types_.size() + strings.size());
-    std::byte* at = result.bytes.data();
-    store(at, kBtfMagic, input_.order);
-    store(at + 2, kBtfVersion, input_.order);
-    store(at + 3, std::uint8_t{0}, input_.order);
-    store(at + 4, kBtfHeaderSize, input_.order);
-    store(at + 8, std::uint32_t{0}, input_.order);
-    store(at + 12, static_cast<std::uint32_t>(types_.size()), input_.order);
-    store(at + 16, static_cast<std::uint32_t>(types_.size()), input_.order);
-    store(at + kBtfStringSizeAt, static_cast<std::uint32_t>(strings.size()), input_.order);
-    std::copy(types_.begin(), types_.end(), at + kBtfHeaderSize);
-    std::copy(strings.begin(), strings.end(), at + kBtfHeaderSize + types_.size());
-    return result;
+    const std::vector<std::byte> layout =
+        input_.layout ? btf_layout(input_.order) : std::vector<std::byte>();
+    return WrittenBtf{.bytes = TRY(assemble_btf(types_, layout, strings_.bytes(), input_.order)),
+                      .types = next_id_ - start_,
+                      .functions = function_count_,
+                      .variables = static_cast<std::uint32_t>(variables_.size())};
   }
 
   struct WrittenVariable {
@@ -376,6 +439,9 @@ class Writer {
   std::vector<std::byte> types_;
   StringSection strings_;
   RecordKey key_;
+  Prototype prototype_;
+  std::unordered_map<std::uint32_t, std::uint32_t> pointee_;         // of pointers
+  std::unordered_map<std::uint32_t, std::uint32_t> arena_pointers_;  // by pointee
   std::unordered_map<Hash128, std::uint32_t, HashOfHash128> prototypes_;
   std::vector<WrittenVariable> variables_;
   std::vector<std::uint32_t> funcs_of_name_;  // their prototypes

@@ -26,7 +26,10 @@ namespace btfloom {
 // What the kernel's BTF_SET8 macros say of a function: it is a kfunc, with these flags. Key: index
 // in FunctionSymbols.
 using Kfuncs = std::unordered_map<std::uint32_t, std::uint32_t>;
-inline constexpr std::uint32_t kKfuncFast = 1U << 12;  // KF_FASTCALL of include/linux/btf.h
+// Of include/linux/btf.h.
+inline constexpr std::uint32_t kKfuncFast = 1U << 12;         // KF_FASTCALL
+inline constexpr std::uint32_t kKfuncArenaReturn = 1U << 13;  // KF_ARENA_RET
+inline constexpr std::uint32_t kKfuncArenaFirst = 1U << 14;   // KF_ARENA_ARG1; the next bit: ARG2
 
 // What the writer knows of the base of a split BTF.
 struct WriteBase {
@@ -42,6 +45,8 @@ struct WriteInput {
   const Kfuncs& kfuncs;
   const WriteBase* base = nullptr;
   bool decl_tags = true;
+  bool attributes = false;  // tag the arena pointers of kfuncs with their address space
+  bool layout = false;  // say how large the records of each kind are
   ByteOrder order = ByteOrder::little;
 };
 

@@ -45,10 +45,7 @@ class BaseKeys {
     const Hash128& content = folded_.shapes.content[i];
     const std::uint64_t flavour = folded_.shapes.flavour[i];
     const std::uint32_t value = kBaseBit | ids_[i];
-    const auto [known, is_new] = flavour_of_.emplace(content, flavour);
-    if (is_new) {
-      builder_.add(content, {.value = value, .extra = flavour});
-    } else if (known->second != flavour) {
+    if (builder_.add(content, {.value = value, .extra = flavour}).extra != flavour) {
       builder_.add(flavour_key(content, flavour), {.value = value});
     }
     if (!is_tag(type)) {
@@ -92,7 +89,6 @@ class BaseKeys {
   Folded folded_;
   ContestedNames contested_{table_};
   std::vector<Link> links_;
-  std::unordered_map<Hash128, std::uint64_t, HashOfHash128> flavour_of_;
   std::unordered_map<Hash128, Tag, HashOfHash128> tags_;
   HashInput input_;
 };

@@ -52,14 +52,20 @@ class Embedding {
       const ElfSection* old = image_.find(section.name);
       if (old != nullptr && (old->flags & SHF_ALLOC) != 0) {
         TRY(overwrite_loaded(*old, section));
-      } else {
+        continue;
+      }
+      if (old != nullptr) {
+        replaced_.push_back(old->index);
+      }
+      if (!section.contents.empty()) {
         moving_.push_back(section);
-        if (old != nullptr) {
-          replaced_.push_back(old->index);
-        }
+      } else if (old != nullptr) {
+        std::fill_n(header(old->index), layout_.header_size, std::byte{0});
+        count_ -= old->index + 1 == count_ ? 1 : 0;
+        headers_.resize(table_size());
       }
     }
-    if (!moving_.empty()) {
+    if (!moving_.empty() || !replaced_.empty()) {
       bytes_.resize(TRY(cut()));
       append();
     }
@@ -67,6 +73,7 @@ class Embedding {
   }
 
  private:
+  // Of the new table; of the old one until sections come and go.
   [[nodiscard]] std::size_t table_size() const { return count_ * layout_.header_size; }
 
   std::uint64_t get(const std::byte* at, std::size_t bytes) const {
@@ -139,7 +146,8 @@ class Embedding {
   // no header mentions (installers and interpreters append their payload to an executable).
   Result<std::uint64_t> cut() const {
     const std::uint64_t kept = TRY(end_of_kept());
-    std::vector<Range> removable = {{table_offset_, table_offset_ + table_size()}};
+    const std::size_t old_table = image_.sections().size() * layout_.header_size;
+    std::vector<Range> removable = {{table_offset_, table_offset_ + old_table}};
     for (const ElfSection& section : image_.sections()) {
       if (has_contents(section) && (section.index == names_index_ || is_replaced(section))) {
         removable.push_back({section.offset, section.offset + section.size});

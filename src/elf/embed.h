@@ -10,7 +10,8 @@
 // contents must fit into the old place; the rest becomes zeros and sh_size shrinks. A vmlinux
 // measures its .BTF by __stop_BTF - __start_BTF, which stay, and its kernel refuses bytes behind
 // the last part of the BTF (btf_check_sec_info): whoever writes BTF for it must fill the old size.
-// Thread-safe (pure).
+// A section that is taken away leaves an inactive header (SHT_NULL), unless it was the last one: the
+// numbers of the others stay. Thread-safe (pure).
 #pragma once
 
 #include <string_view>
@@ -24,7 +25,7 @@ namespace btfloom {
 
 struct NewSection {
   std::string_view name;
-  Bytes contents;
+  Bytes contents;  // none: an old section of that name is taken away
   std::uint64_t alignment = 1;
 };
 

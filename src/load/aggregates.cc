@@ -52,9 +52,7 @@ void UnitLoader::load_struct(Kind kind) {
       }
     });
   }
-  if (kind == Kind::kStruct) {
-    load_gnu_decl_tags(annotation, -1);
-  }
+  load_gnu_decl_tags(annotation, -1);
   if (is_declaration) {
     scratch_.member_stack.resize(member_mark);
     scratch_.tag_stack.resize(tag_mark);

@@ -170,16 +170,26 @@ void UnitLoader::settle_parameters(LoadedFunction& function) {
     if (parameter.register_number >= 0) {
       origin->register_number = parameter.register_number;
     }
+    origin->is_on_stack = origin->is_on_stack || parameter.is_on_stack;
+    origin->is_constant = origin->is_constant || parameter.is_constant;
+    origin->pieces[0] |= parameter.pieces[0];
+    origin->pieces[1] |= parameter.pieces[1];
   }
 }
 
 namespace {
+
+bool is_literal(const Operation& operation) {
+  return (operation.code >= DW_OP_lit0 && operation.code <= DW_OP_lit31) ||
+         operation.code == DW_OP_constu || operation.code == DW_OP_consts;
+}
 
 struct ExpressionSummary {
   Operation first;
   unsigned count = 0;  // operations; one last DW_OP_stack_value behind a single one left out
   bool has_stack_value = false;
   int register_of_first_word = -1;  // in a composite location
+  std::uint8_t pieces[2] = {0, 0};  // of it: LoadedParameter::pieces
 };
 
 ExpressionSummary summarize(Bytes expression, const FormContext& context) {
@@ -187,6 +197,7 @@ ExpressionSummary summarize(Bytes expression, const FormContext& context) {
   Reader reader(expression, context.sections->order);
   Operation operation;
   std::uint64_t piece_start = 0;
+  bool has_location = false;  // of the next piece
   while (next_operation(reader, context, operation)) {
     if (summary.count++ == 0) {
       summary.first = operation;
@@ -194,8 +205,17 @@ ExpressionSummary summarize(Bytes expression, const FormContext& context) {
     summary.has_stack_value |= operation.code == DW_OP_stack_value;
     const int number = register_of(operation);
     if (operation.code == DW_OP_piece) {
+      const std::uint64_t word = piece_start / context.address_size;
+      // A piece with no location before it is not there at all (DWARF 5 section 2.6.1.2).
+      if (has_location && word < 2) {
+        summary.pieces[word] |= static_cast<std::uint8_t>(1U << piece_start % context.address_size);
+      }
       piece_start += operation.number;
-    } else if (number >= 0 &&
+      has_location = false;
+      continue;
+    }
+    has_location = true;
+    if (number >= 0 &&
                (piece_start < context.address_size || summary.register_of_first_word < 0)) {
       summary.register_of_first_word = number;
     }
@@ -221,6 +241,10 @@ void UnitLoader::locate(LoadedParameter& parameter) {
   for_each_location(unit_, parameter.location, [&](Bytes expression, unsigned entry) {
     const ExpressionSummary summary = summarize(expression, unit_.forms);
     const Operation& first = summary.first;
+    if (entry == 0) {
+      parameter.is_on_stack = summary.count == 1 && first.code == DW_OP_fbreg;
+      parameter.is_constant = summary.count != 0 && is_literal(first);
+    }
     if (summary.count == 1 &&
         (first.code == DW_OP_entry_value || first.code == DW_OP_GNU_entry_value)) {
       const ExpressionSummary inner = summarize(first.block, unit_.forms);
@@ -232,17 +256,11 @@ void UnitLoader::locate(LoadedParameter& parameter) {
                                                                            : register_of(first));
     } else if (summary.count > 1 && !fits_register) {
       set_register(summary.register_of_first_word);
+      parameter.pieces[0] |= summary.pieces[0];
+      parameter.pieces[1] |= summary.pieces[1];
     }
   });
 }
-
-namespace {
-
-unsigned slots_of(std::uint64_t size, unsigned word, bool splits_structs) {
-  return size > word && splits_structs ? static_cast<unsigned>((size + word - 1) / word) : 1;
-}
-
-}  // namespace
 
 // The verdict on one parameter; `next` is the first register not yet given away. True: it is in a
 // register that the ABI does not use for it.
@@ -251,8 +269,8 @@ bool UnitLoader::judge_parameter(LoadedParameter& parameter, bool signature_chan
   const MachineAbi& abi = context_.abi;
   const unsigned word = unit_.forms.address_size;
   const std::uint64_t size = size_of(resolve(parameter.type, 0));
-  const bool in_memory = size > (abi.splits_structs ? 2ULL * word : word);
-  const unsigned slots = slots_of(size, word, abi.splits_structs);
+  const bool in_memory = abi.is_in_memory(size, word);
+  const unsigned slots = abi.slots_of(size, word);
   const int number = parameter.register_number;
   if (unit_.is_clang() && !signature_changed) {
     if (in_memory || next >= abi.register_count) {
@@ -286,9 +304,13 @@ std::uint8_t UnitLoader::judge(const LoadedFunction& function, bool signature_ch
   std::uint8_t flags = signature_changed ? kFunctionSignatureChanged : std::uint8_t{0};
   bool is_unexpected = false;
   unsigned next = 0;
+  const bool is_true = signature_changed && context_.true_signature;
   for (std::uint32_t i = 0; i < function.parameter_count; ++i) {
     LoadedParameter& parameter = scratch_.parameters[function.first_parameter + i];
-    is_unexpected = judge_parameter(parameter, signature_changed, next) || is_unexpected;
+    const LoadedParameter* following = i + 1 < function.parameter_count ? &parameter + 1 : nullptr;
+    const bool is_elsewhere = is_true ? judge_true_parameter(parameter, following, next)
+                                      : judge_parameter(parameter, signature_changed, next);
+    is_unexpected = is_elsewhere || is_unexpected;
     if (parameter.is_optimized || !parameter.has_location) {
       flags |= kFunctionOptimizedParameters;
     }
@@ -344,24 +366,42 @@ void UnitLoader::emit_function(const LoadedFunction& function) {
   const bool signature_changed = unit_.is_clang() && !function.is_inline &&
                                  (function.is_nocall || (origin != nullptr && origin->is_nocall));
   const std::uint8_t flags = judge(function, signature_changed);
+  // The tags of an out-of-line instance stand at its abstract instance.
+  const LoadedFunction& tagged =
+      function.tag_count == 0 && origin != nullptr ? *origin : function;
   Function result{.symbol = function.symbol,
                   .address = function.address,
                   .return_type = resolve(function.type, function.die),
                   .first_parameter = static_cast<std::uint32_t>(fragment_.parameters.size()),
-                  .parameter_count = function.parameter_count,
-                  .first_tag = function.first_tag,
-                  .tag_count = function.tag_count,
+                  .first_tag = tagged.first_tag,
+                  .tag_count = tagged.tag_count,
                   .flags = flags};
   for (std::uint32_t i = 0; i < function.parameter_count; ++i) {
-    const LoadedParameter& parameter = scratch_.parameters[function.first_parameter + i];
-    fragment_.parameters.push_back(
-        {.name = parameter.name, .type = resolve(parameter.type, function.die)});
+    emit_parameter(function, scratch_.parameters[function.first_parameter + i], flags);
   }
   if (function.is_variadic) {
     fragment_.parameters.push_back({});
-    ++result.parameter_count;
   }
+  result.parameter_count =
+      static_cast<std::uint32_t>(fragment_.parameters.size()) - result.first_parameter;
   fragment_.functions.push_back(result);
+}
+
+// Appends the parameter, as it is passed, to the prototype of the function that is being emitted.
+void UnitLoader::emit_parameter(const LoadedFunction& function, const LoadedParameter& parameter,
+                                std::uint8_t flags) {
+  const bool is_true = context_.true_signature && (flags & kFunctionSignatureChanged) != 0;
+  if ((is_true && parameter.is_optimized) ||
+      (function.is_reordered && (parameter.is_optimized || !parameter.has_location))) {
+    return;
+  }
+  Parameter passed{.name = parameter.name, .type = resolve(parameter.type, function.die)};
+  if (is_true && parameter.member != kNoMember) {
+    const Member& member = fragment_.members[parameter.member];
+    passed.name = context_.names->keep(std::string(parameter.name) + "__" + member.name);
+    passed.type = member.type;
+  }
+  fragment_.parameters.push_back(passed);
 }
 
 }  // namespace btfloom

@@ -278,7 +278,7 @@ void UnitLoader::load_qualifier(Kind kind) {
       return skip_children();
     }
     const std::size_t mark = scratch_.tag_stack.size();
-    load_tag_children(-1, TagForms::kChildrenOnly);
+    load_tag_children(-1);
     flush_type_tags(mark, add_type(place, type));
     return;
   }

@@ -13,6 +13,7 @@
 
 #include "dwarf/unit.h"
 #include "load/machine_abi.h"
+#include "support/name_pool.h"
 #include "support/result.h"
 #include "types/fragment.h"
 #include "types/function_symbols.h"
@@ -31,6 +32,8 @@ struct LoadContext {
   bool type_tags = true;
   bool enum64 = true;
   bool skip_odd_variables = true;  // encode_force: leave out variables with odd names or types
+  bool true_signature = false;     // prototypes as functions are called, not as they were written
+  NamePool* names = nullptr;       // for names that true_signature makes
 };
 
 // What a worker keeps from unit to unit: abbreviation programs and vectors. Opaque; not

@@ -17,6 +17,8 @@ namespace btfloom {
 // Offset of a DIE from its unit header; kVoid: none. The form references have during pass 1.
 using DieRef = std::uint32_t;
 
+inline constexpr std::uint32_t kNoMember = 0xffffffff;
+
 struct LoadedParameter {
   const char* name = "";
   DieRef type = kVoid;
@@ -26,7 +28,14 @@ struct LoadedParameter {
   bool has_location = false;
   bool has_constant = false;
   bool is_optimized = false;  // not where a caller would put it
+  bool is_on_stack = false;   // its first location is relative to the frame
+  bool is_constant = false;   // its first location is a number
   int register_number = -1;   // where it is on entry
+  // Which bytes of a struct of two words are in registers, by word: bit X is the piece that starts
+  // at byte X of the word.
+  std::uint8_t pieces[2] = {0, 0};
+  // true_signature: the only member of the struct that is passed, in Fragment::members.
+  std::uint32_t member = kNoMember;
   Value location;
 };
 
@@ -96,9 +105,6 @@ struct LoadScratch::Parts {
 // Where a DIE stands; decides what a variable or parameter in it means.
 enum class Scope : std::uint8_t { kUnit, kNamespace, kType, kFunction };
 
-// Which forms of declaration tags count: typedefs and variables get theirs from child DIEs only.
-enum class TagForms : std::uint8_t { kAll, kChildrenOnly };
-
 class UnitLoader {
  public:
   UnitLoader(const Unit& unit, const LoadContext& context, LoadScratch::Parts& scratch,
@@ -147,7 +153,7 @@ class UnitLoader {
   void set_target(std::uint32_t type, TypeRef target, DieRef otherwise);
   void load_decl_tag(std::int32_t component);
   void load_gnu_decl_tags(DieRef first, std::int32_t component);
-  void load_tag_children(std::int32_t component, TagForms forms = TagForms::kAll);
+  void load_tag_children(std::int32_t component);
   void flush_type_tags(std::size_t mark, std::uint32_t target);
   // functions.cc
   void load_function();
@@ -159,9 +165,15 @@ class UnitLoader {
   void settle_parameters(LoadedFunction& function);
   void settle_locations(LoadedFunction& function);
   void emit_function(const LoadedFunction& function);
+  void emit_parameter(const LoadedFunction& function, const LoadedParameter& parameter,
+                      std::uint8_t flags);
   void locate(LoadedParameter& parameter);
   std::uint8_t judge(const LoadedFunction& function, bool signature_changed);
   bool judge_parameter(LoadedParameter& parameter, bool signature_changed, unsigned& next);
+  // true_signature.cc
+  bool judge_true_parameter(LoadedParameter& parameter, const LoadedParameter* following,
+                            unsigned& next);
+  [[nodiscard]] std::uint32_t passed_member(const LoadedParameter& parameter);
   bool takes_struct(const LoadedFunction& function) const;
   bool has_packed_stack_struct(const LoadedFunction& function) const;
   [[nodiscard]] const LoadedFunction* origin_of(const LoadedFunction& function) const;

@@ -56,7 +56,8 @@ std::uint64_t UnitLoader::variable_size(TypeRef type) const {
     if (record.kind == Kind::kPointer || record.kind == Kind::kFunctionProto) {
       return elements * unit_.forms.address_size;
     }
-    if (record.kind == Kind::kStruct && record.size == 1 && record.count == 0) {
+    if (record.kind == Kind::kStruct && record.size == 1 && record.count == 0 &&
+        *record.name != '\0') {
       return 0;  // an empty class of C++: one byte that holds nothing
     }
     if (record.kind != Kind::kArray) {

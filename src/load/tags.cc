@@ -122,9 +122,8 @@ void UnitLoader::load_gnu_decl_tags(DieRef first, std::int32_t component) {
   }
 }
 
-// All children of the DIE in die_ that are declaration tags, then gcc's chain if the peer reads it
-// there.
-void UnitLoader::load_tag_children(std::int32_t component, TagForms forms) {
+// All children of the DIE in die_ that are declaration tags, then gcc's chain.
+void UnitLoader::load_tag_children(std::int32_t component) {
   const DieRef chain = reference_of(Attribute::kAnnotation);
   if (die_.has_children) {
     for_each_child([&] {
@@ -135,9 +134,7 @@ void UnitLoader::load_tag_children(std::int32_t component, TagForms forms) {
       }
     });
   }
-  if (forms == TagForms::kAll) {
-    load_gnu_decl_tags(chain, component);
-  }
+  load_gnu_decl_tags(chain, component);
 }
 
 void UnitLoader::flush_type_tags(std::size_t mark, std::uint32_t target) {

@@ -65,7 +65,7 @@ void UnitLoader::load_variable(Scope scope) {
   scratch_.entries.set(scratch_.entries.add(variable.die), Entry::Kind::kVariable,
                        static_cast<std::uint32_t>(scratch_.variables.size()));
   const std::size_t mark = scratch_.tag_stack.size();
-  load_tag_children(-1, TagForms::kChildrenOnly);
+  load_tag_children(-1);
   variable.first_tag = static_cast<std::uint32_t>(fragment_.variable_tags.size());
   variable.tag_count = static_cast<std::uint32_t>(scratch_.tag_stack.size() - mark);
   fragment_.variable_tags.insert(fragment_.variable_tags.end(),

@@ -3,8 +3,7 @@
 //
 //   FrozenMap::Builder builder;
 //   builder.add(hash, {.value = 7});
-//   const std::vector<std::byte> bytes = builder.freeze();
-//   FrozenMap(bytes).find(hash).value   // 7
+//   FrozenMap(builder.freeze()).find(hash).value   // 7
 //
 // Open addressing with linear probing; the bytes follow from the order of add() alone. Words are
 // the host's. Thread-safe (const).
@@ -13,6 +12,8 @@
 #include <bit>
 #include <cstdint>
 #include <cstring>
+#include <span>
+#include <utility>
 #include <vector>
 
 #include "support/bytes.h"
@@ -43,16 +44,20 @@ class FrozenMap {
 
   class Builder {
    public:
-    // The first entry of a hash stays.
-    void add(const Hash128& hash, const Entry& entry) { entries_.push_back({hash, entry}); }
-    [[nodiscard]] std::vector<std::byte> freeze() const;
+    explicit Builder(std::size_t expected = 64)
+        : slots_(std::bit_ceil(expected * kMostLoad.second / kMostLoad.first + 2)) {}
+
+    // The first entry of a hash stays; returns what the hash has from now on.
+    Entry add(const Hash128& hash, const Entry& entry);
+    [[nodiscard]] Bytes freeze() const { return std::as_bytes(std::span<const Slot>(slots_)); }
 
    private:
-    struct Pending {
-      Hash128 hash;
-      Entry entry;
-    };
-    std::vector<Pending> entries_;
+    Slot& place(const Hash128& hash);
+    void grow();
+    // So full may it be that a search still ends soon: 3 of 4 slots.
+    static constexpr std::pair<std::size_t, std::size_t> kMostLoad{3, 4};
+    std::vector<Slot> slots_;
+    std::size_t size_ = 0;
   };
 
   FrozenMap() = default;  // holds nothing
@@ -81,23 +86,35 @@ class FrozenMap {
   std::size_t mask_ = 0;
 };
 
-inline std::vector<std::byte> FrozenMap::Builder::freeze() const {
-  // At most three quarters full, so that a search ends soon.
-  const std::size_t capacity = std::bit_ceil(entries_.size() * 4 / 3 + 1);
-  std::vector<std::byte> frozen(capacity * kSlotSize);
-  auto* slots = reinterpret_cast<Slot*>(frozen.data());
-  for (const Pending& pending : entries_) {
-    std::size_t at = pending.hash.low & (capacity - 1);
-    while (slots[at].value_and_use != 0 &&
-           (slots[at].low != pending.hash.low || slots[at].high != pending.hash.high)) {
-      at = (at + 1) & (capacity - 1);
-    }
-    if (slots[at].value_and_use == 0) {
-      slots[at] = {pending.hash.low, pending.hash.high, pending.entry.extra,
-                   kUsed | pending.entry.value};
+inline FrozenMap::Slot& FrozenMap::Builder::place(const Hash128& hash) {
+  std::size_t at = hash.low & (slots_.size() - 1);
+  while (slots_[at].value_and_use != 0 &&
+         (slots_[at].low != hash.low || slots_[at].high != hash.high)) {
+    at = (at + 1) & (slots_.size() - 1);
+  }
+  return slots_[at];
+}
+
+inline FrozenMap::Entry FrozenMap::Builder::add(const Hash128& hash, const Entry& entry) {
+  Slot& slot = place(hash);
+  if (slot.value_and_use != 0) {
+    return {.value = static_cast<std::uint32_t>(slot.value_and_use), .extra = slot.extra};
+  }
+  slot = {hash.low, hash.high, entry.extra, kUsed | entry.value};
+  if (++size_ * kMostLoad.second > slots_.size() * kMostLoad.first) {
+    grow();
+  }
+  return entry;
+}
+
+inline void FrozenMap::Builder::grow() {
+  std::vector<Slot> old(slots_.size() * 2);
+  old.swap(slots_);
+  for (const Slot& slot : old) {
+    if (slot.value_and_use != 0) {
+      place({slot.low, slot.high}) = slot;
     }
   }
-  return frozen;
 }
 
 }  // namespace btfloom
