@@ -3,6 +3,7 @@
 #include <elf.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <string>
 
 namespace btfloom {
@@ -60,9 +61,7 @@ class Embedding {
       if (!section.contents.empty()) {
         moving_.push_back(section);
       } else if (old != nullptr) {
-        std::fill_n(header(old->index), layout_.header_size, std::byte{0});
-        count_ -= old->index + 1 == count_ ? 1 : 0;
-        headers_.resize(table_size());
+        remove(*old);
       }
     }
     if (!moving_.empty() || !replaced_.empty()) {
@@ -134,6 +133,23 @@ class Embedding {
         layout_.word, section.contents.size());
     put(header(old.index) + layout_.sh_size, layout_.word, section.contents.size());
     return {};
+  }
+
+  // The numbers of the other sections stay, for symbols and headers cite them.
+  void remove(const ElfSection& old) {
+    if (old.index + 1 != count_) {
+      std::fill_n(header(old.index), layout_.header_size, std::byte{0});
+      return;
+    }
+    // As an earlier call appended it; then its name is the last one.
+    const Bytes names = image_.raw(image_.sections()[names_index_]);
+    const std::uint64_t name = get(header(old.index) + layout_.sh_name, 4);
+    if (name != 0 && name + old.name.size() + 1 == names.size() &&
+        names[name - 1] == std::byte{0}) {
+      names_size_ = name;
+    }
+    --count_;
+    headers_.resize(table_size());
   }
 
   [[nodiscard]] bool is_replaced(const ElfSection& section) const {
@@ -222,6 +238,7 @@ class Embedding {
   void append() {
     const Bytes old_names = image_.raw(image_.sections()[names_index_]);
     std::vector<std::byte> names(old_names.begin(), old_names.end());
+    names.resize(std::min<std::size_t>(names.size(), names_size_));
     for (const NewSection& section : moving_) {
       align(section.alignment);
       std::byte* record = header_of(section, names);
@@ -278,6 +295,7 @@ class Embedding {
   std::uint64_t table_offset_ = 0;       // of the old table
   std::size_t count_ = 0;                // sections
   std::size_t names_index_ = 0;          // of the section names
+  std::size_t names_size_ = SIZE_MAX;    // of the old names, what stays of them
 };
 
 }  // namespace
