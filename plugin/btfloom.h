@@ -80,6 +80,9 @@ enum btfloom_status {
 #define BTFLOOM_KEEP_GOING (UINT64_C(1) << 1) /* write although units are broken */
 #define BTFLOOM_USE_JOBSERVER \
   (UINT64_C(1) << 2) /* take slots from the job server that MAKEFLAGS names */
+#define BTFLOOM_EACH                                                                       \
+  (UINT64_C(1) << 4) /* every input becomes a BTF of its own, on one base: in place, or in \
+                        the folder `output`, as NAME.btf */
 #define BTFLOOM_HANDLE_SIGNALS                                                         \
   (UINT64_C(1) << 3) /* on SIGINT, SIGTERM, SIGHUP, SIGQUIT: tokens back, temporary    \
                         files gone, then the signal's own effect. For programs that do \

@@ -126,6 +126,7 @@ int run_encode(const Request& request) {
   btfloom_options options = BTFLOOM_OPTIONS_INIT;
   options.flags = BTFLOOM_HANDLE_SIGNALS;
   options.flags |= request.use_jobserver ? BTFLOOM_USE_JOBSERVER : 0;
+  options.flags |= request.each ? BTFLOOM_EACH : 0;
   options.flags |= request.keep_going ? BTFLOOM_KEEP_GOING : 0;
   options.flags |= request.output.empty() ? BTFLOOM_IN_PLACE : 0;
   options.inputs = inputs.data();

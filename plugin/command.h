@@ -20,12 +20,13 @@ struct Request {
   std::vector<std::string> inputs;
   std::string output;       // empty: in place
   std::string output_base;  // of a distilled base; empty: none
-  std::string base;    // of a split BTF; empty: none
+  std::string base;         // of a split BTF; empty: none
   std::string base_cache = default_base_cache();
   std::uint64_t features = BTFLOOM_FEATURES_DEFAULT;
   std::vector<std::uint16_t> exclude_languages;
   unsigned jobs = 0;  // 0: not said
   bool keep_going = false;
+  bool each = false;        // every input by itself
   bool is_verbose = false;  // notes too
   bool show_statistics = false;
   bool use_jobserver = true;

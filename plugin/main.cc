@@ -31,8 +31,9 @@ void add_encode_options(CLI::App& encode, Arguments& arguments) {
   encode.add_option("--base", request.base,
                     "write only what this BTF does not have (split BTF): a raw BTF file, or an ELF "
                     "file with .BTF, such as the vmlinux of a module");
-  encode.add_option("--output-base", request.output_base,
-                    "with -o and the feature distilled_base: write the distilled base to this file")
+  encode
+      .add_option("--output-base", request.output_base,
+                  "with -o and the feature distilled_base: write the distilled base to this file")
       ->needs(output);
   encode.add_option("--base-cache", request.base_cache,
                     "folder that keeps what was found out about bases, \"\" for none [default: "
@@ -50,6 +51,9 @@ void add_encode_options(CLI::App& encode, Arguments& arguments) {
       ->take_all();
   encode.add_option("--lang-exclude", arguments.exclude_languages,
                     "leave units in these languages out: rust,...");
+  encode.add_flag("--each", request.each,
+                  "make a BTF of every FILE by itself, in place or as NAME.btf in the folder that "
+                  "-o names: the modules of a kernel, on one base");
   encode.add_flag("--keep-going", request.keep_going,
                   "write the output although units are broken; the exit code still tells");
   encode.add_flag("--stats", request.show_statistics, "print counts and the time of each stage");

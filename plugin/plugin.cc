@@ -178,7 +178,9 @@ Result<> run(const btfloom_options& options, Diagnostics& diagnostics, EncodeRes
     encode_with.schedule_hook_context = &seed;
   }
 #endif
-  return encode(encode_with, *slots.slots, diagnostics, result);
+  return (options.flags & BTFLOOM_EACH) != 0
+             ? encode_each(encode_with, *slots.slots, diagnostics, result)
+             : encode(encode_with, *slots.slots, diagnostics, result);
 }
 
 void fill(btfloom_result* out, const EncodeResult& result, int status) {

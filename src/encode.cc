@@ -1,54 +1,25 @@
 #include "encode.h"
 
-#include <elf.h>
-
 #include <atomic>
 #include <chrono>
-#include <memory>
+#include <filesystem>
 #include <optional>
+#include <string>
 #include <utility>
+#include <vector>
 
-#include "base/base.h"
-#include "btf/distill.h"
 #include "btf/functions.h"
 #include "btf/read.h"
-#include "btf/write.h"
 #include "dedup/fold.h"
 #include "dedup/merge.h"
-#include "dwarf/sections.h"
-#include "dwarf/unit.h"
-#include "elf/embed.h"
-#include "elf/image.h"
-#include "elf/kfunc_sets.h"
-#include "elf/output_file.h"
+#include "inputs.h"
 #include "jobs/pool.h"
 #include "load/load_unit.h"
+#include "outputs.h"
 
 namespace btfloom {
 
 namespace {
-
-// Mode of a new detached file, as the peer's: readable for the owner and the group.
-constexpr mode_t kDetachedMode = 0640;
-
-struct InputFile {
-  explicit InputFile(ElfImage opened) : image(std::move(opened)) {}
-  ElfImage image;
-  DwarfSections dwarf;
-  std::vector<Unit> units;
-};
-
-// What is known of all inputs before the first unit is read. Const while workers run.
-struct Inputs {
-  std::vector<std::unique_ptr<InputFile>> files;
-  FunctionSymbols symbols;
-  VariableSections sections;
-  Kfuncs kfuncs;
-  NamePool names;  // shared by the workers
-  // Units in link order, over all files. This order, and nothing else, decides every number in the
-  // output.
-  std::vector<std::pair<std::uint32_t, const Unit*>> units;
-};
 
 class Stopwatch {
  public:
@@ -63,143 +34,6 @@ class Stopwatch {
  private:
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
-
-void add_functions(const std::vector<ElfSymbol>& symbols, FunctionSymbols& functions) {
-  functions.add_file(symbols.size() / 2);
-  for (const ElfSymbol& symbol : symbols) {
-    if (symbol.type == STT_FUNC) {
-      functions.add(symbol.name, symbol.value);
-    }
-  }
-  functions.finish_file();
-}
-
-void add_sections(const ElfImage& image, const std::vector<ElfSymbol>& symbols,
-                  const Features& features, VariableSections& sections) {
-  sections.add_file();
-  for (const ElfSection& section : image.sections()) {
-    if (section.type != SHT_PROGBITS && section.type != SHT_NOBITS) {
-      continue;
-    }
-    const bool is_percpu = section.name == ".data..percpu";
-    sections.add({.name = section.name,
-                  .address = section.address,
-                  .size = section.size,
-                  .index = section.index,
-                  .is_wanted = features.global_var || (features.var && is_percpu)});
-  }
-  for (const ElfSymbol& symbol : symbols) {
-    if (symbol.type == STT_OBJECT && symbol.is_in_section) {
-      sections.add_object(symbol.section, symbol.name);
-    }
-  }
-}
-
-Error no_symtab(const ElfImage& image) {
-  return Error{.kind = ErrorKind::kInput,
-               .text =
-                   "no .symtab in this file, so its functions cannot be told from inlined ones; "
-                   "encode before strip",
-               .file = image.path()};
-}
-
-Result<> open_input(const std::string& path, const Features& features, Inputs& inputs) {
-  auto file = std::make_unique<InputFile>(TRY(ElfImage::open(path)));
-  const ElfImage& image = file->image;
-  file->dwarf = TRY(read_dwarf_sections(image));
-  file->units = TRY(list_units(file->dwarf));
-  if (!image.has_symtab()) {
-    return no_symtab(image);
-  }
-  const std::vector<ElfSymbol> symbols = TRY(image.symbols());
-  add_functions(symbols, inputs.symbols);
-  add_sections(image, symbols, features, inputs.sections);
-  if (features.decl_tag_kfuncs) {
-    const auto index = static_cast<std::uint32_t>(inputs.files.size());
-    for (const Kfunc& kfunc : read_kfuncs(image, symbols)) {
-      const std::uint32_t symbol = inputs.symbols.find(index, kfunc.name);
-      if (symbol != FunctionSymbols::kNotFound) {
-        inputs.kfuncs.emplace(symbol, kfunc.flags);
-      }
-    }
-  }
-  inputs.files.push_back(std::move(file));
-  return {};
-}
-
-// Opens every input; those without DWARF are left out, unless that leaves nothing.
-Result<> open_inputs(const EncodeOptions& options, Diagnostics& diagnostics, Inputs& inputs) {
-  if (options.inputs.empty()) {
-    return Error{.kind = ErrorKind::kArgument, .text = "no input file; name at least one"};
-  }
-  Result<> last_without;
-  for (const std::string& path : options.inputs) {
-    Result<> opened = open_input(path, options.features, inputs);
-    if (opened.ok()) {
-      continue;
-    }
-    if (opened.error().kind != ErrorKind::kNoDebug) {
-      return opened;
-    }
-    if (options.inputs.size() > 1) {
-      diagnostics.report(
-          Diagnostic{.severity = Severity::kWarning, .file = path, .text = opened.error().text});
-    }
-    last_without = std::move(opened);
-  }
-  if (inputs.files.empty()) {
-    return last_without;
-  }
-  return {};
-}
-
-Result<> check_same_machine(const Inputs& inputs) {
-  const ElfImage& first = inputs.files.front()->image;
-  for (const auto& file : inputs.files) {
-    if (file->image.byte_order() != first.byte_order() ||
-        file->image.address_size() != first.address_size() ||
-        file->image.machine() != first.machine()) {
-      return Error{.kind = ErrorKind::kArgument,
-                   .text = "this file is for another machine than " + first.path() +
-                           "; encode them one by one",
-                   .file = file->image.path()};
-    }
-  }
-  return {};
-}
-
-Result<> check_same_machine(const Inputs& inputs, const Base& base) {
-  const ElfImage& first = inputs.files.front()->image;
-  const ElfImage* elf = base.elf();
-  if (base.image().order() == first.byte_order() &&
-      (elf == nullptr ||
-       (elf->address_size() == first.address_size() && elf->machine() == first.machine()))) {
-    return {};
-  }
-  return Error{.kind = ErrorKind::kArgument,
-               .text = "this base is for another machine than " + first.path() +
-                       "; name the BTF of the kernel or program that it was built for",
-               .file = base.path()};
-}
-
-bool is_excluded(const Unit& unit, const std::vector<std::uint16_t>& languages) {
-  for (const std::uint16_t language : languages) {
-    if (unit.language == language) {
-      return true;
-    }
-  }
-  return false;
-}
-
-void select_units(const EncodeOptions& options, Inputs& inputs) {
-  for (std::uint32_t f = 0; f < inputs.files.size(); ++f) {
-    for (const Unit& unit : inputs.files[f]->units) {
-      if (!is_excluded(unit, options.exclude_languages)) {
-        inputs.units.emplace_back(f, &unit);
-      }
-    }
-  }
-}
 
 LoadContext load_context(Inputs& inputs, std::uint32_t file, const Features& features) {
   return {.file = file,
@@ -234,6 +68,28 @@ struct WorkerScratch {
   LoadScratch load;
   ShapeScratch shape;
 };
+
+Result<WrittenBtf> write(const EncodeOptions& options, const Base* base, const Inputs& inputs,
+                         const Graph& graph) {
+  const Features& features = options.features;
+  const std::vector<ChosenFunction> functions = choose_functions(
+      graph, inputs.symbols,
+      {.drop_inconsistent = features.consistent_func, .keep_variants = features.true_signature});
+  std::optional<WriteBase> write_base;
+  if (base != nullptr) {
+    write_base.emplace(WriteBase{
+        .end_id = base->image().end_id(), .strings = base->strings(), .known = base->known()});
+  }
+  return write_btf({.graph = graph,
+                    .functions = functions,
+                    .sections = inputs.sections,
+                    .kfuncs = inputs.kfuncs,
+                    .base = write_base ? &*write_base : nullptr,
+                    .decl_tags = features.decl_tag,
+                    .attributes = features.attributes,
+                    .layout = features.layout && base == nullptr,
+                    .order = inputs.files.front()->dwarf.order});
+}
 
 Error broken_units_error(std::uint64_t count) {
   return Error{.kind = ErrorKind::kInput,
@@ -299,73 +155,13 @@ Result<> load_and_merge(const EncodeOptions& options, Inputs& inputs, SlotSource
       });
 }
 
-// What goes out: the BTF, and the distilled base if one was asked for.
-struct Products {
-  WrittenBtf btf;
-  std::vector<std::byte> distilled_base;
-};
-
-// The feature distilled_base: the module takes along what it needs of its base.
-Result<> distill_products(const EncodeOptions& options, const Base* base, Products& products) {
-  const bool has_place =
-      options.output_kind == OutputKind::kInPlace || !options.output_base.empty();
-  if (!options.features.distilled_base || base == nullptr || !has_place) {
-    return {};
-  }
-  const BtfImage split = TRY(BtfImage::parse(products.btf.bytes, &base->image()));
-  DistilledBtf distilled = TRY(distill(split));
-  products.btf.bytes = std::move(distilled.split);
-  products.distilled_base = std::move(distilled.base);
-  return {};
-}
-
-Result<> commit_detached(const EncodeOptions& options, const Products& products) {
-  OutputFile output = TRY(OutputFile::create(options.output, kDetachedMode));
-  TRY(output.write(products.btf.bytes));
-  if (!products.distilled_base.empty()) {
-    OutputFile base = TRY(OutputFile::create(options.output_base, kDetachedMode));
-    TRY(base.write(products.distilled_base));
-    TRY(base.commit());
-  }
-  return output.commit();
-}
-
-Result<> commit(const EncodeOptions& options, const ElfImage& image, Products& products) {
-  WrittenBtf& written = products.btf;
-  if (options.output_kind == OutputKind::kDetached) {
-    return commit_detached(options, products);
-  }
-  // A .BTF that is loaded into memory keeps its size, and the kernel takes all of it for BTF.
-  const ElfSection* old = image.find(".BTF");
-  if (old != nullptr && (old->flags & SHF_ALLOC) != 0 && old->size > written.bytes.size()) {
-    pad_btf(written, old->size, image.byte_order());
-  }
-  const std::vector<std::byte> file = TRY(embed_sections(
-      image, {{".BTF", written.bytes}, {".BTF.base", products.distilled_base}}));
-  OutputFile output = TRY(OutputFile::create(image.path(), kDetachedMode, image.path()));
-  TRY(output.write(file));
-  return output.commit();
-}
-
-}  // namespace
-
-Result<> encode(const EncodeOptions& options, SlotSource& slots, Diagnostics& diagnostics,
-                EncodeResult& result) {
+// One BTF of options.inputs, on top of `base` (null: none).
+Result<> encode_together(const EncodeOptions& options, const Base* base, SlotSource& slots,
+                         Diagnostics& diagnostics, EncodeResult& result) {
   Stopwatch watch;
   // Bytes. The mappings outlive everything below; all names point into them.
   Inputs inputs;
-  TRY(open_inputs(options, diagnostics, inputs));
-  TRY(check_same_machine(inputs));
-  select_units(options, inputs);
-  std::optional<Base> base;
-  if (options.base.empty() && options.features.distilled_base) {
-    diagnostics.report(Diagnostic{.severity = Severity::kNote,
-                                  .text = "the feature distilled_base does nothing without a base"});
-  }
-  if (!options.base.empty()) {
-    base.emplace(TRY(Base::open(options.base, options.base_cache)));
-    TRY(check_same_machine(inputs, *base));
-  }
+  TRY(open_inputs(options, base, diagnostics, inputs));
   result.seconds.open = watch.lap();
 
   // Units become fragments in parallel; the merger takes them in link order. A base (split BTF) is
@@ -373,11 +169,11 @@ Result<> encode(const EncodeOptions& options, SlotSource& slots, Diagnostics& di
   const auto read_from_base = [&](std::uint32_t id, Fragment& out) {
     read_type(base->image(), id, base->int_id(), out);
   };
-  const BaseTypes base_types{.end_id = base ? base->image().end_id() : 1,
-                             .known = base ? &base->known() : nullptr,
+  const BaseTypes base_types{.end_id = base != nullptr ? base->image().end_id() : 1,
+                             .known = base != nullptr ? &base->known() : nullptr,
                              .read = read_from_base};
   Table table(expected_types(inputs), base_types.known);
-  Merger merger(table, base ? &base_types : nullptr);
+  Merger merger(table, base != nullptr ? &base_types : nullptr);
   TRY(load_and_merge(options, inputs, slots, diagnostics, result, merger, table));
   if (result.broken_units != 0 && !options.keep_going) {
     return broken_units_error(result.broken_units);
@@ -386,44 +182,118 @@ Result<> encode(const EncodeOptions& options, SlotSource& slots, Diagnostics& di
 
   // From here on no fragment is alive, every type has its place, and nothing depends on timing any
   // more.
-  const Graph graph = merger.finish();
-  const std::vector<ChosenFunction> functions =
-      choose_functions(graph, inputs.symbols,
-                       {.drop_inconsistent = options.features.consistent_func,
-                        .keep_variants = options.features.true_signature});
-  std::optional<WriteBase> write_base;
-  if (base) {
-    write_base.emplace(WriteBase{
-        .end_id = base->image().end_id(), .strings = base->strings(), .known = base->known()});
-  }
-  Products products;
-  WrittenBtf& btf = products.btf;
-  btf = TRY(write_btf({.graph = graph,
-                                  .functions = functions,
-                                  .sections = inputs.sections,
-                                  .kfuncs = inputs.kfuncs,
-                                  .base = write_base ? &*write_base : nullptr,
-                                  .decl_tags = options.features.decl_tag,
-                                  .attributes = options.features.attributes,
-                                  .layout = options.features.layout && !base,
-                                  .order = inputs.files.front()->dwarf.order}));
-  if (btf.types == 0 && !base) {
+  Outputs outputs;
+  outputs.btf = TRY(write(options, base, inputs, merger.finish()));
+  if (outputs.btf.types == 0 && base == nullptr) {
     diagnostics.report(Diagnostic{.severity = Severity::kWarning,
                                   .file = options.inputs.front(),
                                   .text = "there is no type in what was read; the BTF is empty"});
   }
-  TRY(distill_products(options, base ? &*base : nullptr, products));
-  result.types_written = btf.types;
-  result.functions = btf.functions;
-  result.variables = btf.variables;
-  result.bytes = btf.bytes.size();
+  TRY(distill_outputs(options, base, outputs));
+  result.types_written = outputs.btf.types;
+  result.functions = outputs.btf.functions;
+  result.variables = outputs.btf.variables;
+  result.bytes = outputs.btf.bytes.size();
   result.seconds.write = watch.lap();
 
   // All or nothing: a temporary beside the target, fsync, rename.
-  TRY(commit(options, inputs.files.front()->image, products));
+  TRY(commit_outputs(options, inputs.files.front()->image, outputs));
   result.written = true;
   result.seconds.commit = watch.lap();
   return {};
+}
+
+Result<std::optional<Base>> open_base(const EncodeOptions& options, Diagnostics& diagnostics) {
+  std::optional<Base> base;
+  if (!options.base.empty()) {
+    base.emplace(TRY(Base::open(options.base, options.base_cache)));
+  } else if (options.features.distilled_base) {
+    diagnostics.report(
+        Diagnostic{.severity = Severity::kNote,
+                   .text = "the feature distilled_base does nothing without a base"});
+  }
+  return base;
+}
+
+void add(const EncodeResult& one, EncodeResult& all) {
+  all.units += one.units;
+  all.broken_units += one.broken_units;
+  all.dies += one.dies;
+  all.types_read += one.types_read;
+  all.types_written += one.types_written;
+  all.functions += one.functions;
+  all.variables += one.variables;
+  all.degraded += one.degraded;
+  all.bytes += one.bytes;
+  all.seconds.open += one.seconds.open;
+  all.seconds.load += one.seconds.load;
+  all.seconds.write += one.seconds.write;
+  all.seconds.commit += one.seconds.commit;
+}
+
+// DIR/NAME.btf for .../NAME.ko and the like.
+std::string output_in(const std::string& folder, const std::string& input) {
+  return (std::filesystem::path(folder) / std::filesystem::path(input).filename())
+      .replace_extension(".btf")
+      .string();
+}
+
+}  // namespace
+
+Result<> encode(const EncodeOptions& options, SlotSource& slots, Diagnostics& diagnostics,
+                EncodeResult& result) {
+  const std::optional<Base> base = TRY(open_base(options, diagnostics));
+  return encode_together(options, base ? &*base : nullptr, slots, diagnostics, result);
+}
+
+Result<> encode_each(const EncodeOptions& options, SlotSource& slots, Diagnostics& diagnostics,
+                     EncodeResult& result) {
+  struct One {
+    EncodeResult result;
+    DiagnosticList said;
+    Result<> done;
+  };
+  const std::optional<Base> base = TRY(open_base(options, diagnostics));
+  std::vector<One> each(options.inputs.size());
+  std::atomic<bool> is_cancelled{false};
+  Result<> first_failure;
+  TRY(in_order(
+      slots,
+      {.count = each.size(),
+       .window = each.size(),
+       .cancel = &is_cancelled,
+       .peak_workers = &result.peak_workers},
+      [&](std::size_t i, unsigned) -> Result<> {
+        EncodeOptions alone = options;
+        alone.inputs = {options.inputs[i]};
+        alone.progress = nullptr;
+        if (options.output_kind == OutputKind::kDetached) {
+          alone.output = output_in(options.output, options.inputs[i]);
+          alone.output_base =
+              options.output_base.empty() ? "" : output_in(options.output_base, options.inputs[i]);
+        }
+        Diagnostics collector([&](const Diagnostic& said) { each[i].said.push_back(said); });
+        each[i].done = encode_together(alone, base ? &*base : nullptr, *fixed_slots(1), collector,
+                                       each[i].result);
+        return {};
+      },
+      [&](std::size_t i) -> Result<> {
+        diagnostics.report(each[i].said);
+        add(each[i].result, result);
+        if (!each[i].done.ok()) {
+          if (!first_failure.ok()) {
+            diagnostics.report(each[i].done.error());
+          } else {
+            first_failure = std::move(each[i].done);
+          }
+        }
+        if (options.progress) {
+          options.progress(i + 1, each.size());
+        }
+        return {};
+      }));
+  result.written = first_failure.ok();
+  return first_failure;
 }
 
 }  // namespace btfloom

@@ -39,4 +39,12 @@ struct EncodeResult {
 Result<> encode(const EncodeOptions& options, SlotSource& slots, Diagnostics& diagnostics,
                 EncodeResult& result);
 
+// Encodes every one of options.inputs by itself, as many at once as there are slots, on one base
+// that is opened once: the modules of a kernel. options.output is then a folder for NAME.btf, and
+// so is options.output_base. A file that fails does not stop the others; all are reported, in
+// order, and the first error is returned. `result` holds the sums; written only if all were.
+// Otherwise as encode().
+Result<> encode_each(const EncodeOptions& options, SlotSource& slots, Diagnostics& diagnostics,
+                     EncodeResult& result);
+
 }  // namespace btfloom

@@ -38,8 +38,8 @@ struct EncodeOptions {
   OutputKind output_kind = OutputKind::kDetached;
   std::string output;       // path of the detached file
   std::string output_base;  // path of a detached file for a distilled base; empty: none
-  std::string base;        // path of the base of a split BTF; empty: none
-  std::string base_cache;  // folder for the index of the base (base/index.h); empty: none
+  std::string base;         // path of the base of a split BTF; empty: none
+  std::string base_cache;   // folder for the index of the base (base/index.h); empty: none
   Features features;
   std::vector<std::uint16_t> exclude_languages;  // DW_LANG_* codes of units to leave out
   bool keep_going = false;  // write although a unit was broken (the status still tells)

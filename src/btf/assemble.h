@@ -1,5 +1,5 @@
-// The last step of making a BTF: header, types and strings become one image; and records copied from
-// one image into another, with new references and strings.
+// The last step of making a BTF: header, types and strings become one image; and records copied
+// from one image into another, with new references and strings.
 //
 // Format: Documentation/bpf/btf.rst, "2. BTF Type and String Encoding". Thread-safe (pure), but a
 // RecordCopier belongs to one thread.

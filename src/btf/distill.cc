@@ -48,8 +48,7 @@ class Distillation {
       if (is_whole_in_base(record.kind)) {
         base.copy(base_, record, [](std::uint32_t) { return 0U; });
       } else if (is_shell(base_, record)) {
-        base.copy_shell(base_, record,
-                        is_enumeration(record.kind) ? BtfKind::kEnum : record.kind);
+        base.copy_shell(base_, record, is_enumeration(record.kind) ? BtfKind::kEnum : record.kind);
       } else {
         moved_.push_back(id);
         continue;
@@ -183,8 +182,7 @@ class Relocation {
     }
   }
 
-  [[nodiscard]] bool fits(const BtfRecord& wanted, bool is_embedded,
-                          const BtfRecord& found) const {
+  [[nodiscard]] bool fits(const BtfRecord& wanted, bool is_embedded, const BtfRecord& found) const {
     const bool same_size = wanted.size_or_type == found.size_or_type;
     switch (wanted.kind) {
       case BtfKind::kInt:

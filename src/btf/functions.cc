@@ -111,10 +111,7 @@ class PrototypeComparison {
 class FunctionChoice {
  public:
   FunctionChoice(const Graph& graph, const FunctionSymbols& symbols, const FunctionRules& rules)
-      : graph_(graph),
-        symbols_(symbols),
-        prototypes_(graph),
-        rules_(rules) {}
+      : graph_(graph), symbols_(symbols), prototypes_(graph), rules_(rules) {}
 
   std::vector<ChosenFunction> run() {
     std::vector<ChosenFunction> chosen;

@@ -233,7 +233,8 @@ class Writer {
 
   std::uint32_t write_prototype(const Prototype& prototype) {
     const auto count = static_cast<std::uint32_t>(prototype.parameters.size());
-    const std::uint32_t own_id = put_header("", BtfKind::kFuncProto, count, false, prototype.result);
+    const std::uint32_t own_id =
+        put_header("", BtfKind::kFuncProto, count, false, prototype.result);
     for (const auto& [name, type] : prototype.parameters) {
       put(name);
       put(type);
@@ -341,8 +342,7 @@ class Writer {
       made = find_in_base(key_.arena_pointer(pointer->second));
     }
     if (made == 0) {
-      const std::uint32_t tag =
-          put_header(kArenaTag, BtfKind::kTypeTag, 0, true, pointer->second);
+      const std::uint32_t tag = put_header(kArenaTag, BtfKind::kTypeTag, 0, true, pointer->second);
       made = put_header("", BtfKind::kPtr, 0, false, tag);
     }
     return made;

@@ -46,7 +46,7 @@ struct WriteInput {
   const WriteBase* base = nullptr;
   bool decl_tags = true;
   bool attributes = false;  // tag the arena pointers of kfuncs with their address space
-  bool layout = false;  // say how large the records of each kind are
+  bool layout = false;      // say how large the records of each kind are
   ByteOrder order = ByteOrder::little;
 };
 

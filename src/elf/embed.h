@@ -10,8 +10,8 @@
 // contents must fit into the old place; the rest becomes zeros and sh_size shrinks. A vmlinux
 // measures its .BTF by __stop_BTF - __start_BTF, which stay, and its kernel refuses bytes behind
 // the last part of the BTF (btf_check_sec_info): whoever writes BTF for it must fill the old size.
-// A section that is taken away leaves an inactive header (SHT_NULL), unless it was the last one: the
-// numbers of the others stay. Thread-safe (pure).
+// A section that is taken away leaves an inactive header (SHT_NULL), unless it was the last one:
+// the numbers of the others stay. Thread-safe (pure).
 #pragma once
 
 #include <string_view>

@@ -215,8 +215,7 @@ ExpressionSummary summarize(Bytes expression, const FormContext& context) {
       continue;
     }
     has_location = true;
-    if (number >= 0 &&
-               (piece_start < context.address_size || summary.register_of_first_word < 0)) {
+    if (number >= 0 && (piece_start < context.address_size || summary.register_of_first_word < 0)) {
       summary.register_of_first_word = number;
     }
   }
@@ -367,8 +366,7 @@ void UnitLoader::emit_function(const LoadedFunction& function) {
                                  (function.is_nocall || (origin != nullptr && origin->is_nocall));
   const std::uint8_t flags = judge(function, signature_changed);
   // The tags of an out-of-line instance stand at its abstract instance.
-  const LoadedFunction& tagged =
-      function.tag_count == 0 && origin != nullptr ? *origin : function;
+  const LoadedFunction& tagged = function.tag_count == 0 && origin != nullptr ? *origin : function;
   Function result{.symbol = function.symbol,
                   .address = function.address,
                   .return_type = resolve(function.type, function.die),

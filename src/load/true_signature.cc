@@ -2,8 +2,8 @@
 //
 // clang drops arguments that nobody uses and passes single members of structs (dead argument
 // elimination, argument promotion), and marks such functions with DW_CC_nocall. The parameters that
-// are left are in the registers of the ABI, one after the other, so where each one is says which are
-// left:
+// are left are in the registers of the ABI, one after the other, so where each one is says which
+// are left:
 //
 //   static int f(int unused, struct pair p, int b)      // rdi: p.second, rsi: b
 //   -> int f(long p__second, int b)
@@ -79,8 +79,8 @@ std::uint32_t UnitLoader::passed_member(const LoadedParameter& parameter) {
   if (type == kVoid || !std::has_single_bit(piece)) {
     return kNoMember;
   }
-  const std::uint32_t start = used * unit_.forms.address_size +
-                              static_cast<std::uint32_t>(std::countr_zero(piece));
+  const std::uint32_t start =
+      used * unit_.forms.address_size + static_cast<std::uint32_t>(std::countr_zero(piece));
   const Type& record = fragment_.types[type];
   for (std::uint32_t i = record.first; i < record.first + record.count; ++i) {
     if (fragment_.members[i].bit_offset == start * 8) {
