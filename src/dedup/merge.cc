@@ -222,11 +222,14 @@ void Merger::add_functions(const Folded& folded) {
     const auto first_tag = fragment.function_tags.begin() + function.first_tag;
     const std::uint32_t first_parameter = function.first_parameter;
     function.return_type = node(folded, function.return_type);
-    function.first_parameter = static_cast<std::uint32_t>(graph_.parameters.size());
+    // Nodes first: one that comes from the base may bring parameters of its own into the graph.
+    parameters_.clear();
     for (std::uint32_t i = 0; i < function.parameter_count; ++i) {
       const Parameter& parameter = fragment.parameters[first_parameter + i];
-      graph_.parameters.push_back({.name = parameter.name, .type = node(folded, parameter.type)});
+      parameters_.push_back({.name = parameter.name, .type = node(folded, parameter.type)});
     }
+    function.first_parameter = static_cast<std::uint32_t>(graph_.parameters.size());
+    graph_.parameters.insert(graph_.parameters.end(), parameters_.begin(), parameters_.end());
     function.first_tag = static_cast<std::uint32_t>(graph_.function_tags.size());
     graph_.function_tags.insert(graph_.function_tags.end(), first_tag,
                                 first_tag + function.tag_count);

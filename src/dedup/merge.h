@@ -80,6 +80,7 @@ class Merger {
   std::unordered_map<Hash128, std::uint32_t, HashOfHash128> bound_;
   std::unordered_set<Hash128, HashOfHash128> decl_tags_;
   std::vector<std::uint32_t> new_types_;  // of the unit that is being added, in order
+  std::vector<Parameter> parameters_;     // of the function that is being added
   std::vector<Pair> pairs_;               // of that unit: same content, other flavour
   LookAlikes look_alikes_;
   std::vector<Definition> definitions_;

@@ -40,13 +40,9 @@ std::string Program::link(const std::string& name, const std::vector<std::string
   return output;
 }
 
-Encoded Program::encode(const std::vector<std::string>& inputs, const Features& features,
-                        unsigned slots) {
+Encoded Program::run_encode(EncodeOptions options, unsigned slots) {
   Encoded encoded;
-  EncodeOptions options;
-  options.inputs = inputs;
   options.output = folder_.path("out" + std::to_string(outputs_++) + ".btf");
-  options.features = features;
   Diagnostics diagnostics([&](const Diagnostic& d) { encoded.diagnostics.push_back(d); });
   const auto source = fixed_slots(slots);
   const Result<> done = btfloom::encode(options, *source, diagnostics, encoded.result);
@@ -55,11 +51,35 @@ Encoded Program::encode(const std::vector<std::string>& inputs, const Features& 
     encoded.error = done.error();
     return encoded;
   }
+  encoded.path = options.output;
   encoded.btf = read_file(options.output);
-  if (has_program("bpftool")) {
+  if (!has_program("bpftool")) {
+    return encoded;
+  }
+  if (options.base.empty()) {
     encoded.dump = run({"bpftool", "btf", "dump", "file", options.output}).out;
+  } else {
+    encoded.dump = run({"bpftool", "btf", "dump", "file", options.base}).out +
+                   run({"bpftool", "btf", "dump", "file", options.output, "-B", options.base}).out;
   }
   return encoded;
+}
+
+Encoded Program::encode(const std::vector<std::string>& inputs, const Features& features,
+                        unsigned slots) {
+  EncodeOptions options;
+  options.inputs = inputs;
+  options.features = features;
+  return run_encode(options, slots);
+}
+
+Encoded Program::encode_split(const std::vector<std::string>& inputs, const std::string& base,
+                              const Features& features) {
+  EncodeOptions options;
+  options.inputs = inputs;
+  options.base = base;
+  options.features = features;
+  return run_encode(options, 1);
 }
 
 Encoded Program::encode_source(const std::string& source, const std::vector<std::string>& flags,

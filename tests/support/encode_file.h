@@ -17,6 +17,7 @@ struct Encoded {
   EncodeResult result;
   std::vector<Diagnostic> diagnostics;
   std::vector<std::byte> btf;
+  std::string path;  // of the file that holds them
   std::string dump;  // `bpftool btf dump file`, "" without bpftool or output
 
   // Whether some diagnostic's text has `text` in it.
@@ -35,12 +36,17 @@ class Program {
                    const std::vector<std::string>& flags = {});
   Encoded encode(const std::vector<std::string>& inputs, const Features& features = {},
                  unsigned slots = 1);
+  // The same on a base, the path of a BTF; the dump shows the base's types too.
+  Encoded encode_split(const std::vector<std::string>& inputs, const std::string& base,
+                       const Features& features = {});
   // compile() and encode() of one source.
   Encoded encode_source(const std::string& source, const std::vector<std::string>& flags = {},
                         const Features& features = {});
   [[nodiscard]] const TemporaryFolder& folder() const { return folder_; }
 
  private:
+  Encoded run_encode(EncodeOptions options, unsigned slots);
+
   std::string compiler_;
   TemporaryFolder folder_;
   unsigned outputs_ = 0;
