@@ -129,8 +129,8 @@ static void check_failures(void) {
   options = ask(NULL, "failed.btf");
   CHECK(btfloom_encode(&options, NULL) == BTFLOOM_ERROR_ARGUMENT);
   options = ask(good, "failed.btf");
-  options.base = "base.btf";
-  CHECK(btfloom_encode(&options, NULL) == BTFLOOM_ERROR_ARGUMENT);
+  options.base = "no-such-base.btf";
+  CHECK(btfloom_encode(&options, NULL) == BTFLOOM_ERROR_INPUT);
   options = ask(good, "no/such/folder.btf");
   CHECK(btfloom_encode(&options, NULL) == BTFLOOM_ERROR_OUTPUT);
   options = ask(good, "failed.btf");
