@@ -195,7 +195,7 @@ class Relocation {
                    ? found.kind_flag == wanted.kind_flag
                    : found.kind == (wanted.kind_flag ? BtfKind::kUnion : BtfKind::kStruct);
       case BtfKind::kEnum:
-        return is_enumeration(found.kind) && (!is_embedded || same_size);
+        return is_enumeration(found.kind) && same_size;
       default:
         if (found.kind == BtfKind::kFwd) {
           return !is_embedded && found.kind_flag == (wanted.kind == BtfKind::kUnion);
