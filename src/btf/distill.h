@@ -30,7 +30,8 @@ Result<DistilledBtf> distill(const BtfImage& split);
 
 // The same split BTF on another base; `split` is parsed on its distilled base. A type is found by
 // name and kind; a struct or union that the module holds by value must also have the same size, as
-// must any INT (and the same encoding), FLOAT and enumeration. Errors (kInput): a type that `base` does not have, or has in several sizes.
+// must any INT (and the same encoding), FLOAT and enumeration. Errors (kInput): a type that `base`
+// does not have, or has in several sizes.
 Result<std::vector<std::byte>> relocate(const BtfImage& split, const BtfImage& base);
 
 }  // namespace btfloom

@@ -11,7 +11,9 @@ namespace btfloom::test {
 namespace {
 
 // Distinct hashes, many of which collide in their low bits.
-Hash128 hash_of(std::uint64_t i) { return {i % 64 + 1 + (i << 32), i * 0x9e3779b97f4a7c15}; }
+Hash128 hash_of(std::uint64_t i) {
+  return {i % 64 + 1 + (i << 32), i * 0x9e3779b97f4a7c15};
+}
 
 }  // namespace
 

@@ -33,7 +33,8 @@ TEST_CASE("Variants share the stem of a function; parts of it are no functions",
   CHECK(symbols.find(0, "foo.constprop.0") == FunctionSymbols::kNotFound);
 }
 
-TEST_CASE("A stem with two addresses is ambiguous; 0 before an address says nothing", "[unit][types]") {
+TEST_CASE("A stem with two addresses is ambiguous; 0 before an address says nothing",
+          "[unit][types]") {
   FunctionSymbols symbols;
   symbols.add_file();
   symbols.add("same", 0x10);
@@ -54,7 +55,8 @@ TEST_CASE("A stem with two addresses is ambiguous; 0 before an address says noth
   CHECK_FALSE(is_ambiguous(symbols, "zlast"));
 }
 
-TEST_CASE("Files have tables of their own, and thousands of stems are found again", "[unit][types]") {
+TEST_CASE("Files have tables of their own, and thousands of stems are found again",
+          "[unit][types]") {
   FunctionSymbols symbols;
   for (int file = 0; file < 2; ++file) {
     symbols.add_file();
