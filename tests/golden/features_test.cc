@@ -1,9 +1,9 @@
 // Every feature of --btf_features by what it changes. var and global_var: functions_test.cc; decl
-// tags of annotations and type_tag: types_test.cc; distilled_base: distill_test.cc. Expected values:
-// docs/encoding-choices.md and the kernel's Documentation/bpf/btf.rst.
-#include <catch2/catch.hpp>
-
+// tags of annotations and type_tag: types_test.cc; distilled_base: distill_test.cc. Expected
+// values: docs/encoding-choices.md and the kernel's Documentation/bpf/btf.rst.
 #include <cstring>
+
+#include <catch2/catch.hpp>
 
 #include "tests/support/encode_file.h"
 #include "tests/support/needs.h"
@@ -22,10 +22,10 @@ std::uint32_t word(const Encoded& encoded, std::size_t offset) {
 
 // include/linux/btf_ids.h: a set of kfuncs (flag bit 0), one pair of id and flags per name.
 std::string kfunc_set(const std::string& set, const std::string& name, unsigned flags) {
-  return ".pushsection .BTF_ids,\"a\"\n.type __BTF_ID__set8__" + set + ", @object\n__BTF_ID__set8__" +
-         set + ":\n.long 1, 1\n__BTF_ID__func__" + name + "__7:\n.long 0, " +
-         std::to_string(flags) + "\n.size __BTF_ID__set8__" + set + ", .-__BTF_ID__set8__" + set +
-         "\n.popsection\n";
+  return ".pushsection .BTF_ids,\"a\"\n.type __BTF_ID__set8__" + set +
+         ", @object\n__BTF_ID__set8__" + set + ":\n.long 1, 1\n__BTF_ID__func__" + name +
+         "__7:\n.long 0, " + std::to_string(flags) + "\n.size __BTF_ID__set8__" + set +
+         ", .-__BTF_ID__set8__" + set + "\n.popsection\n";
 }
 
 // The text as C string literals, a line each.
@@ -73,8 +73,8 @@ TEST_CASE("float and enum64 name kinds that older kernels lack", "[golden]") {
   NEEDS("gcc");
   NEEDS("bpftool");
   Program program;
-  const std::string object = program.compile(
-      "k.c", "struct s { float f; double d; enum { BIG = 0x100000000 } e; } s;");
+  const std::string object =
+      program.compile("k.c", "struct s { float f; double d; enum { BIG = 0x100000000 } e; } s;");
   Features features;
   CHECK(count(program.encode({object}, features), "FLOAT") == 2);
   CHECK(count(program.encode({object}, features), "ENUM64") == 1);
@@ -92,12 +92,14 @@ TEST_CASE("consistent_func leaves out what is declared in two ways", "[golden]")
   NEEDS("bpftool");
   Program program;
   const std::string library = program.link(
-      "c.so", {program.compile("a.c", "__attribute__((noinline)) static int f(int a) { return a + "
-                                      "1; } int a(int x) { return f(x) + f(x + 1); }",
+      "c.so", {program.compile("a.c",
+                               "__attribute__((noinline)) static int f(int a) { return a + "
+                               "1; } int a(int x) { return f(x) + f(x + 1); }",
                                {"-fPIC"}),
                // Inlined everywhere, so the symbol f is that of a.c alone.
-               program.compile("b.c", "__attribute__((always_inline)) static inline long f(char *a, "
-                                      "int b) { return a[b]; } long b(char *x) { return f(x, 2); }",
+               program.compile("b.c",
+                               "__attribute__((always_inline)) static inline long f(char *a, "
+                               "int b) { return a[b]; } long b(char *x) { return f(x, 2); }",
                                {"-fPIC"})});
   Features features;
   CHECK(count(program.encode({library}, features), "FUNC 'f'") == 0);
@@ -164,7 +166,8 @@ TEST_CASE("true_signature: what an optimized function really takes", "[golden]")
     long use(struct pair p, int b) { return f(1, p, b) + g(2, b) + f(3, p, b + 1) + g(3, 4 * b); }
   )");
   const std::string text = program.folder().path("t.ll");
-  REQUIRE(run({"clang-14", "-g", "-O2", "-fPIC", "-S", "-emit-llvm", source, "-o", text}).status == 0);
+  REQUIRE(run({"clang-14", "-g", "-O2", "-fPIC", "-S", "-emit-llvm", source, "-o", text}).status ==
+          0);
   const std::vector<std::byte> made = read_file(text);
   std::string assembly(reinterpret_cast<const char*>(made.data()), made.size());
   const std::string before = "DISubroutineType(types:";
@@ -174,7 +177,9 @@ TEST_CASE("true_signature: what an optimized function really takes", "[golden]")
   }
   const std::string library = program.folder().path("t.so");
   const std::string changed = program.folder().write("changed.ll", assembly);
-  REQUIRE(run({"clang-14", "-O2", "-fPIC", "-shared", "-nostdlib", changed, "-o", library}).status == 0);
+  REQUIRE(
+      run({"clang-14", "-O2", "-fPIC", "-shared", "-nostdlib", changed, "-o", library}).status ==
+      0);
   Features features;
   const Encoded plain = program.encode({library}, features);
   REQUIRE(plain.ok);
@@ -286,11 +291,11 @@ TEST_CASE("Tags of a declaration reach the function that was compiled from it", 
   NEEDS("bpftool");
   Program program("clang-14");
   // Inlined somewhere, so that name and tags are the abstract instance's.
-  const std::string library = program.link(
-      "o.so", {program.compile("o.c", R"(
+  const std::string library = program.link("o.so", {program.compile("o.c", R"(
     __attribute__((btf_decl_tag("tagged"))) int f(int a) { return a * 3 + 1; }
     int g(int a) { return f(a) + 2; }
-  )", {"-O2", "-fPIC"})});
+  )",
+                                                                    {"-O2", "-fPIC"})});
   const Encoded e = program.encode({library});
   REQUIRE(e.ok);
   CHECK(type_text(e, "DECL_TAG 'tagged'") == "DECL_TAG 'tagged' FUNC 'f'");
