@@ -1,10 +1,11 @@
 // Distilled bases, and modules that are joined to another kernel's BTF by them. Expected values:
 // docs/encoding-choices.md, "Split BTF", and Documentation/bpf/btf.rst, ".BTF.base section".
+#include "btf/distill.h"
+
 #include <fstream>
 
 #include <catch2/catch.hpp>
 
-#include "btf/distill.h"
 #include "tests/support/encode_file.h"
 #include "tests/support/needs.h"
 
@@ -80,8 +81,7 @@ struct Built {
     write(base_path, base);
     write(split_path, split);
     Encoded dumped;
-    const CommandResult own =
-        run({"bpftool", "btf", "dump", "file", split_path, "-B", base_path});
+    const CommandResult own = run({"bpftool", "btf", "dump", "file", split_path, "-B", base_path});
     REQUIRE(own.status == 0);
     dumped.dump = run({"bpftool", "btf", "dump", "file", base_path}).out + own.out;
     return dumped;
@@ -186,8 +186,9 @@ TEST_CASE("A declaration in the distilled base finds a definition", "[golden]") 
   const std::string declared = "struct opaque; struct opaque *o; union shut; union shut *s;";
   const Encoded first = built.encode_kernel(declared);
   const Encoded module = built.program.encode_split(
-      {built.program.compile("o.c", "struct opaque; union shut; struct mine { struct opaque *o; "
-                                    "union shut *s; } mine;")},
+      {built.program.compile("o.c",
+                             "struct opaque; union shut; struct mine { struct opaque *o; "
+                             "union shut *s; } mine;")},
       first.path);
   REQUIRE(module.ok);
   const Result<BtfImage> base = BtfImage::parse(first.btf, nullptr);
@@ -210,27 +211,27 @@ TEST_CASE("A kernel that the module does not fit is an error that names the type
   NEEDS("bpftool");
   Built built;
   const std::string none;
-  const auto [kernel, more, kind, name] =
-      GENERATE_COPY(table<std::string, std::string, std::string, std::string>({
-          // Held by value: of another size, of another kind, or not there.
-          {replaced(kKernel, "long a, b", "long a, b, c"), none, "STRUCT", "held"},
-          {replaced(kKernel, "struct held { long a, b; }",
-                    "struct hold { long a, b; } hold; struct held { int a; }"),
-           none, "STRUCT", "held"},
-          {replaced(replaced(replaced(kKernel, "struct held", "union held"), "struct held",
-                             "union held"),
-                    "long a, b;", "long a[2];"),
-           none, "STRUCT", "held"},
-          // Pointed to: not there, or there twice with other sizes than the module knew.
-          {replaced(kKernel, "struct pointed", "struct pointing"), none, "STRUCT", "pointed"},
-          {replaced(kKernel, "u32 x;", "u32 x[9];"), "struct pointed { int other; } *p;", "STRUCT",
-           "pointed"},
-          {replaced(kKernel, "enum color { RED, BLUE = 3 } color",
-                    "enum color { RED, BLUE = 0x300000000 } color"),
-           none, "ENUM", "color"},
-          {replaced(kKernel, "enum wide { WIDE = 0x100000000 } wide", "int wide"), none, "ENUM",
-           "wide"},
-      }));
+  const auto [kernel, more, kind,
+              name] = GENERATE_COPY(table<std::string, std::string, std::string, std::string>({
+      // Held by value: of another size, of another kind, or not there.
+      {replaced(kKernel, "long a, b", "long a, b, c"), none, "STRUCT", "held"},
+      {replaced(kKernel, "struct held { long a, b; }",
+                "struct hold { long a, b; } hold; struct held { int a; }"),
+       none, "STRUCT", "held"},
+      {replaced(
+           replaced(replaced(kKernel, "struct held", "union held"), "struct held", "union held"),
+           "long a, b;", "long a[2];"),
+       none, "STRUCT", "held"},
+      // Pointed to: not there, or there twice with other sizes than the module knew.
+      {replaced(kKernel, "struct pointed", "struct pointing"), none, "STRUCT", "pointed"},
+      {replaced(kKernel, "u32 x;", "u32 x[9];"), "struct pointed { int other; } *p;", "STRUCT",
+       "pointed"},
+      {replaced(kKernel, "enum color { RED, BLUE = 3 } color",
+                "enum color { RED, BLUE = 0x300000000 } color"),
+       none, "ENUM", "color"},
+      {replaced(kKernel, "enum wide { WIDE = 0x100000000 } wide", "int wide"), none, "ENUM",
+       "wide"},
+  }));
   const Result<std::vector<std::byte>> joined = built.join(built.encode_kernel(kernel, more));
   REQUIRE_FALSE(joined.ok());
   CHECK(joined.error().kind == ErrorKind::kInput);

@@ -109,7 +109,7 @@ TEST_CASE("consistent_func leaves out what is declared in two ways", "[golden]")
 
 TEST_CASE("kfuncs of every input file are tagged, in both byte orders", "[golden]") {
   NEEDS("clang-14");
-  NEEDS("ld.lld");
+  NEEDS("ld.lld-14");
   NEEDS("bpftool");
   const std::string target = GENERATE("x86_64-linux-gnu", "s390x-linux-gnu", "aarch64-linux-gnu");
   Program program("clang-14");

@@ -137,14 +137,14 @@ TEST_CASE("Other tools take the file: objcopy, strip and a linker", "[unit][elf]
 }
 
 TEST_CASE("Objects of every class and byte order keep their sections", "[unit][elf]") {
-  NEEDS("clang");
+  NEEDS("clang-14");
   NEEDS("readelf");
   const TemporaryFolder folder;
   for (const char* target : {"x86_64-linux-gnu", "i386-linux-gnu", "mips-linux-gnu",
                              "s390x-linux-gnu", "arm-linux-gnueabi", "powerpc64-linux-gnu"}) {
     INFO(target);
     const std::string before = compile(
-        folder, {"clang", std::string("--target=") + target, "-g", "-c"}, kSource, "before.o");
+        folder, {"clang-14", std::string("--target=") + target, "-g", "-c"}, kSource, "before.o");
     const std::string after = embed_btf(folder, before, "after.o");
     check_same_sections(before, after);
     CHECK(section_bytes(after, ".BTF") == kContents);
@@ -155,16 +155,16 @@ TEST_CASE("Objects of every class and byte order keep their sections", "[unit][e
 
 TEST_CASE("Embedding again gives the bytes of embedding once", "[unit][elf]") {
   NEEDS("gcc");
-  NEEDS("clang");
-  NEEDS("ld.lld");
+  NEEDS("clang-14");
+  NEEDS("ld.lld-14");
   NEEDS("objcopy");
   const TemporaryFolder folder;
   std::vector<std::string> files = {
       compile(folder, {"gcc", "-g"}, kSource, "linked"),
       compile(folder, {"gcc", "-s"}, kSource, "stripped"),
       compile(folder, {"gcc", "-g", "-c"}, kSource, "object"),
-      compile(folder, {"clang", "-fuse-ld=lld", "-g"}, kSource, "lld"),
-      compile(folder, {"clang", "--target=mips-linux-gnu", "-g", "-c"}, kSource, "clang")};
+      compile(folder, {"clang-14", "-fuse-ld=lld", "-g"}, kSource, "lld"),
+      compile(folder, {"clang-14", "--target=mips-linux-gnu", "-g", "-c"}, kSource, "clang")};
   // With a .BTF in the middle that another tool has left.
   files.push_back(folder.path("had_btf"));
   output_of({"objcopy", "--add-section", ".BTF=" + folder.write("old", "old BTF"), files[0],

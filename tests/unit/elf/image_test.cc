@@ -96,18 +96,18 @@ void check_symbols_against_readelf(const std::string& path) {
 TEST_CASE("Symbols are those that readelf lists", "[unit][elf]") {
   NEEDS("readelf");
   NEEDS("gcc");
-  NEEDS("clang");
+  NEEDS("clang-14");
   const TemporaryFolder folder;
   check_symbols_against_readelf(compile(folder, {"gcc"}, kSource, "linked"));
   check_symbols_against_readelf(compile(folder, {"gcc", "-c"}, kSource, "object"));
   for (const char* target : {"mips-linux-gnu", "powerpc64-linux-gnu", "i386-linux-gnu"}) {
     check_symbols_against_readelf(
-        compile(folder, {"clang", std::string("--target=") + target, "-c"}, kSource, "foreign"));
+        compile(folder, {"clang-14", std::string("--target=") + target, "-c"}, kSource, "foreign"));
   }
 }
 
 TEST_CASE("Class, byte order and machine are those of the header", "[unit][elf]") {
-  NEEDS("clang");
+  NEEDS("clang-14");
   struct Expected {
     const char* target;
     bool is_64_bit;
@@ -122,7 +122,7 @@ TEST_CASE("Class, byte order and machine are those of the header", "[unit][elf]"
         Expected{"arm-linux-gnueabi", false, ByteOrder::little, EM_ARM}}) {
     INFO(expected.target);
     const ElfImage image = open_image(compile(
-        folder, {"clang", std::string("--target=") + expected.target, "-c"}, kSource, "a.o"));
+        folder, {"clang-14", std::string("--target=") + expected.target, "-c"}, kSource, "a.o"));
     CHECK(image.is_64_bit() == expected.is_64_bit);
     CHECK(image.address_size() == (expected.is_64_bit ? 8U : 4U));
     CHECK(image.byte_order() == expected.order);
@@ -218,11 +218,11 @@ TEST_CASE("What is no ELF file is refused with the reason", "[unit][elf]") {
 
 TEST_CASE("A file cut off anywhere is called truncated", "[unit][elf]") {
   NEEDS("gcc");
-  NEEDS("clang");
+  NEEDS("clang-14");
   const TemporaryFolder folder;
   const std::string linked = test::read_text(compile(folder, {"gcc", "-g"}, kSource, "a"));
   const std::string object = test::read_text(
-      compile(folder, {"clang", "--target=mips-linux-gnu", "-g", "-c"}, kSource, "a.o"));
+      compile(folder, {"clang-14", "--target=mips-linux-gnu", "-g", "-c"}, kSource, "a.o"));
   for (const std::string& file : {linked, object}) {
     const std::size_t step = std::max<std::size_t>(file.size() / 300, 1);
     for (std::size_t size = 4; size < file.size(); size += step) {

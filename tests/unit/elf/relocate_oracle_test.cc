@@ -95,7 +95,7 @@ TEST_CASE("gcc's objects are relocated as libdwfl does it", "[unit][elf]") {
 }
 
 TEST_CASE("Objects of many machines are relocated as libdwfl does it", "[unit][elf]") {
-  NEEDS("clang");
+  NEEDS("clang-14");
   const test::TemporaryFolder folder;
   for (const char* target :
        {"x86_64-linux-gnu", "i386-linux-gnu", "aarch64-linux-gnu", "aarch64_be-linux-gnu",
@@ -103,9 +103,9 @@ TEST_CASE("Objects of many machines are relocated as libdwfl does it", "[unit][e
         "powerpc-linux-gnu", "s390x-linux-gnu", "riscv64-linux-gnu", "riscv32-linux-gnu"}) {
     for (const char* version : {"-gdwarf-5", "-gdwarf-4"}) {
       INFO(target << " " << version);
-      check_against_libdwfl(
-          test::compile(folder, {"clang", std::string("--target=") + target, version, "-O1", "-c"},
-                        kSource, "a.o"));
+      check_against_libdwfl(test::compile(
+          folder, {"clang-14", std::string("--target=") + target, version, "-O1", "-c"}, kSource,
+          "a.o"));
     }
   }
 }
@@ -124,7 +124,7 @@ std::string link_at_our_addresses(const test::TemporaryFolder& folder, const Elf
   }
   script += "  .got 0x4000000 : { *(.got) *(.got.plt) }\n}\n";  // the linker's own, out of the way
   std::string output = folder.path("linked");
-  const auto result = test::run({"ld.lld", "-O0", "--emit-relocs", "-e", "entry", "-T",
+  const auto result = test::run({"ld.lld-14", "-O0", "--emit-relocs", "-e", "entry", "-T",
                                  folder.write("script", script), "-o", output, image.path()});
   INFO(script << result.err);
   REQUIRE(result.status == 0);
@@ -132,8 +132,8 @@ std::string link_at_our_addresses(const test::TemporaryFolder& folder, const Elf
 }
 
 TEST_CASE("Objects of many machines are relocated as a linker does it", "[unit][elf]") {
-  NEEDS("clang");
-  NEEDS("ld.lld");
+  NEEDS("clang-14");
+  NEEDS("ld.lld-14");
   const test::TemporaryFolder folder;
   for (const char* target :
        {"x86_64-linux-gnu", "i386-linux-gnu", "aarch64-linux-gnu", "riscv64-linux-gnu",
@@ -142,7 +142,7 @@ TEST_CASE("Objects of many machines are relocated as a linker does it", "[unit][
     INFO(target);
     // -fno-pic and -mno-abicalls: a static program without a table of offsets.
     std::vector<std::string> command = {
-        "clang", std::string("--target=") + target, "-gdwarf-4", "-O1", "-fno-pic", "-c"};
+        "clang-14", std::string("--target=") + target, "-gdwarf-4", "-O1", "-fno-pic", "-c"};
     if (std::string(target).starts_with("mips")) {
       command.push_back("-mno-abicalls");
     }
@@ -169,7 +169,7 @@ TEST_CASE("Objects of many machines are relocated as a linker does it", "[unit][
 // address, so only that these are done at all can be compared: DW_AT_name after it must still be in
 // order.
 TEST_CASE("Thread-local variables are relocated on every machine", "[unit][elf]") {
-  NEEDS("clang");
+  NEEDS("clang-14");
   const test::TemporaryFolder folder;
   for (const char* target :
        {"x86_64-linux-gnu", "i386-linux-gnu", "arm-linux-gnueabi", "powerpc64-linux-gnu",
@@ -177,7 +177,7 @@ TEST_CASE("Thread-local variables are relocated on every machine", "[unit][elf]"
         "mips-linux-gnu", "mips64el-linux-gnuabi64", "aarch64-linux-gnu"}) {
     INFO(target);
     const std::string path =
-        test::compile(folder, {"clang", std::string("--target=") + target, "-g", "-O1", "-c"},
+        test::compile(folder, {"clang-14", std::string("--target=") + target, "-g", "-O1", "-c"},
                       "__thread int counter = 5; int entry(void) { return counter; }\n", "a.o");
     const auto bytes = debug_section(test::open_image(path), ".debug_info");
     INFO((bytes.ok() ? "" : bytes.error().text));

@@ -59,21 +59,21 @@ TEST_CASE("A section that is stored plainly is a view into the file", "[unit][el
 // class.
 TEST_CASE("A compressed section gives the bytes of the plain one", "[unit][elf]") {
   NEEDS("gcc");
-  NEEDS("clang");
+  NEEDS("clang-14");
   NEEDS("objcopy");
-  NEEDS("llvm-objcopy");
+  NEEDS("llvm-objcopy-14");
   const TemporaryFolder folder;
   std::vector<std::string> files = {compile(folder, {"gcc", "-g"}, kSource, "linked"),
                                     compile(folder, {"gcc", "-g", "-c"}, kSource, "object")};
   for (const char* target : {"mips-linux-gnu", "s390x-linux-gnu", "i386-linux-gnu"}) {
-    files.push_back(
-        compile(folder, {"clang", std::string("--target=") + target, "-g", "-c"}, kSource, target));
+    files.push_back(compile(folder, {"clang-14", std::string("--target=") + target, "-g", "-c"},
+                            kSource, target));
   }
   int compressed_files = 0;
   for (const std::string& file : files) {
     const ElfImage plain = open_image(file);
-    for (const char* how : {"objcopy zlib", "objcopy zlib-gnu", "objcopy zstd", "llvm-objcopy zlib",
-                            "llvm-objcopy zlib-gnu"}) {
+    for (const char* how : {"objcopy zlib", "objcopy zlib-gnu", "objcopy zstd",
+                            "llvm-objcopy-14 zlib", "llvm-objcopy-14 zlib-gnu"}) {
       const std::string words = how;
       const std::size_t space = words.find(' ');
       const std::string path = folder.path("compressed");
