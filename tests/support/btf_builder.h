@@ -10,9 +10,8 @@
 #pragma once
 
 #include <cstdint>
-#include <cstring>
-#include <initializer_list>
 #include <map>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -103,10 +102,14 @@ class BtfBuilder {
     const std::vector<std::uint32_t> header = {
         kBtfMagic | std::uint32_t{kBtfVersion} << 16, kBtfHeaderSize, 0, types_size, types_size,
         static_cast<std::uint32_t>(strings_.size())};
-    std::vector<std::byte> bytes(kBtfHeaderSize + types_size + strings_.size());
-    std::memcpy(bytes.data(), header.data(), kBtfHeaderSize);
-    std::memcpy(bytes.data() + kBtfHeaderSize, types_.data(), types_size);
-    std::memcpy(bytes.data() + kBtfHeaderSize + types_size, strings_.data(), strings_.size());
+    std::vector<std::byte> bytes;
+    const auto append = [&](const auto& values) {
+      const auto view = std::as_bytes(std::span(values));
+      bytes.insert(bytes.end(), view.begin(), view.end());
+    };
+    append(header);
+    append(types_);
+    append(strings_);
     return bytes;
   }
 
